@@ -167,8 +167,8 @@ def only_considers(older: str, newer: str) -> bool:
 
 
 _MAY_BE = lazy_pattern(
-    r"\b(?:would (?:like|love) to|might|maybe|perhaps|think(?:s|ing)? (?:of|about)|consider(?:s|ing)"
-    r"|wants? to|hop(?:es?|ing) to|dream(?:s|ing)? of|wonder(?:s|ing)?|toy(?:s|ing) with|ideas?"
+    r"\b(?:would (?:like|love) to|might|maybe|perhaps|think(?:s|ing)? (?:of|about)"
+    r"|consider(?:s|ing)|wants? to|hop(?:es?|ing) to|dream(?:s|ing)? of|wonder(?:s|ing)?|toy(?:s|ing) with|ideas?"
     r"|suggest(?:s|ed)?|propos(?:es?|ed|als?)|what if|not (?:sure|decided)|undecided"
     r"|möchte\w{0,3}|überleg\w{0,3}|vielleicht|idee\w?|vorschlag|vorgeschlagen|könnten?"
     r"|würden? (?:\w+ )?gerne?)\b",
@@ -241,7 +241,10 @@ def _of_theirs(then: Sentence, now: Sentence) -> bool:
         return not held([kin["kin"]], then.tokens)
     mine = [match["thing"] for match in _MY_THING.finditer(then.lowered)]
     if not mine:
-        return False
+        theirs, ours = _THEIR_THING.match(then.lowered), _MY_THING.search(now.lowered)
+        if theirs is None or ours is None or held(then.tokens[:1], now.tokens):
+            return False
+        return held([theirs["thing"]], [ours["thing"]]) > 0
     if (having := _HAVE_THEIRS.search(now.lowered)) is not None and held([having["thing"]], mine):
         return not held(words(having["who"])[-1:], then.tokens)
     first = now.tokens[0]
@@ -262,7 +265,8 @@ def _does_the_same(then: Sentence, now: Sentence) -> bool:
     """
     if SELF.isdisjoint(each.partition("'")[0] for each in then.tokens[:1]):
         return False
-    what = next((word for word in then.tokens if word in then.content | then.done), "")
+    ahead = itertools.takewhile(lambda word: word not in _OF_A_THING, then.tokens[1:])
+    what = next((word for word in ahead if word in then.content | then.done), "")
     at = next((at for at, word in enumerate(now.tokens) if what and held([what], [word])), 0)
     who = [word for word in now.tokens[:at] if word in now.content]
     if not who or who[0] in _ALL_OF_US or held(who, then.tokens):
@@ -278,6 +282,7 @@ def _does_the_same(then: Sentence, now: Sentence) -> bool:
 _ALL_OF_US = frozenset(
     listed("team crew family everybody everyone everything all company familie alle alles firma")
 )
+_OF_A_THING = lexicon.DETERMINERS | lexicon.PREPOSITIONS | lexicon.ONESELF
 _AT_ME = SELF | frozenset(listed("me us mich mir uns"))
 
 _TODAY = frozenset(listed("today tomorrow yesterday tonight it that there here what who one let"))
@@ -292,9 +297,10 @@ _THEIR_THING = lazy_pattern(
 )
 """What begins with somebody's: "Uma's rent", "Umas Miete"; "neues Auto" is nobody's."""
 _HAVE_THEIRS = lazy_pattern(
-    r"^(?P<who>(?:\w+ ){1,4}?)(?:ha(?:s|ve)|keeps?|gets?|got|hat|haben) (?:his|her|their|seine?\w?|ihre?\w?) "
-    r"(?P<thing>[^\W\d_][\w-]{1,30})"
+    r"^(?P<who>(?:\w{1,30} ){1,4}?)(?:ha(?:s|ve)|keeps?|gets?|got|hat|haben)"
+    r" (?:his|her|their|seine?\w?|ihre?\w?) (?P<thing>[^\W\d_][\w-]{1,30})"
 )
+"""Who has what is theirs: "the interns have their lockers in the annex"."""
 _HIS = lazy_pattern(r"\b(?:his|her|their|sein\w{0,2}|ihr\w{0,2})\b")
 
 

@@ -1,7 +1,7 @@
 """What held at an earlier time, for a question that asks of one.
 
-"What was the rent in March?", "who had the key before?", "which bank was it at first?": of what took
-one another's place, what held then goes first, and what holds since then stands behind it.
+"What was the rent in March?", "who had the key before?", "which bank was it at first?": of what
+took one another's place, what held then goes first, and what holds since then stands behind it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ def since(columns: Columns, row: int, past: Past) -> float:
 
 
 def behind(
-    columns: Columns, past: Past, rows: Sequence[int], certain: Iterable[Pair], doubted: Iterable[Pair]
+    columns: Columns,
+    past: Past,
+    rows: Sequence[int],
+    certain: Iterable[Pair],
+    doubted: Iterable[Pair],
 ) -> dict[int, int]:
-    """The places of *rows* that stand behind what held in the *past* asked about, each with that one.
+    """The places of *rows* that stand behind what held in the *past*, each with that of it.
 
     Of each chain of *certain* pairs all but one do. Of a *doubted* pair, which may be none, the
     newer one does where it did not yet hold.

@@ -16,9 +16,9 @@ import numpy as np
 
 from memory_core.beliefs import authority, quoted
 from memory_core.beliefs.change import passes
+from memory_core.beliefs.question import Past
 from memory_core.beliefs.sentence import read, read_all
 from memory_core.beliefs.shared import about_one, held
-from memory_core.beliefs.question import Past
 from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
@@ -36,8 +36,9 @@ from memory_core.text.words import words
 NAME = "newer"
 """Of the column."""
 
-LOOKED_AT = 5
-"""The best places, among which a newer statement may come first."""
+LOOKED_AT, FIRST = 5, 3
+"""The best places, among which a newer statement may come first; behind the first three only one
+that says as much of what was asked."""
 
 _NUMBER = lazy_pattern(r"[0-9]+")
 
@@ -92,7 +93,6 @@ class _Close:
     places: list[int]
     memories: Mapping[int, MemoryRecord]
     """By their rows."""
-    first: frozenset[int]
 
     @classmethod
     def of(cls, view: View, cues: Cues, found: Candidates, embed: Embed) -> _Close:
@@ -101,16 +101,13 @@ class _Close:
         close = [best, *(place for place in others if found.score[place] >= least > 0)]
         memories = view.memories(found.rows[close]) if len(close) > 1 else {}
         known = [place for place in close if int(found.rows[place]) in memories]
-        top = np.argsort(-found.score, kind='stable')[:3].tolist()
-        return cls(view, cues, found, embed, known, memories, frozenset(top))
+        return cls(view, cues, found, embed, known, memories)
 
     def path(self) -> list[int]:
         """The best place, then the newest that took its place, and so on to the one that holds."""
         path = self.places[:1]
-        among = [place for place in self.places if place in self.first]
-        while (after := self._after(path, among)) is not None:
+        while (after := self._after(path)) is not None:
             path.append(after)
-            among = self.places
         return path
 
     def holds_again(self) -> list[int]:
@@ -142,20 +139,24 @@ class _Close:
         held = as_it_was.held(since, [*before, newest], past)
         return [best] if held == best else [best, held]
 
-    def _after(self, path: Sequence[int], among: Sequence[int]) -> int | None:
-        """The newest place *among* some that took that of all on the *path*; None where none did.
+    def _after(self, path: Sequence[int]) -> int | None:
+        """The newest place that took that of all on the *path*; None where none did.
 
         Where something is known to put the last in doubt, another one is a guess, and has to be
         near in meaning, too.
         """
         last = path[-1]
         known = _known(self.view, self.cues, self.found.rows, last)
-        for other in self._newest(among):
-            if self._said(last, other) and (known in (None, other) or self._is_near(last, other)):
-                if all(self._took(each, other) for each in path) and (
-                    len(path) == 1 or self._covers(path, other)
-                ):
-                    return other
+        for other in self._newest(self.places):
+            if not self._said(last, other):
+                continue
+            if known not in (None, other) and not self._is_near(last, other):
+                continue
+            sure = len(path) == 1 and other in self.places[:FIRST]
+            if (sure or self._covers(path, other)) and all(
+                self._took(each, other) for each in path
+            ):
+                return other
         return None
 
     def _covers(self, path: Sequence[int], place: int) -> bool:

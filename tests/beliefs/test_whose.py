@@ -32,6 +32,10 @@ ANOTHER = [
     ("Jonas is allergic to peanuts", "Jonas' friend Emil is not allergic to peanuts any more"),
     ("Jonas does judo", "his cousin Ben quit judo and does karate now"),
     ("my dentist is Dr. Weber", "Olaf changed his dentist to Dr. Klein"),
+    ("we ship on Mondays", "the billing crew ships on Thursdays, mind the freeze"),
+    ("I'm allergic to penicillin", "Ward 9 on our floor is allergic to latex"),
+    ("i take 20 mg of the blue ones", "olaf takes 40 mg of the blue ones"),
+    ("my locker is by the stairs", "the new interns have their lockers in the annex"),
 ]
 THE_SAME = [
     ("I take 20 mg of the blue ones", "my doctor and I went up to 40 mg of the blue ones"),
@@ -54,6 +58,12 @@ THE_SAME = [
     ("my desk is by the window", "today's desk is by the door"),
     ("his cousin Ben does judo", "his cousin Ben does karate now"),
     ("our rent is 1450", "Hahn's letter came, it is 1520 now"),
+    ("we ship on Mondays", "the team ships on Thursdays now"),
+    ("we ship on Mondays", "shipping is on Thursdays now"),
+    ("we meet at the hut", "band meets at the hall now"),
+    ("I take 20 mg of the blue ones", "the doctor takes me down to 10 mg"),
+    ("I see my therapist on Fridays", "sessions with the therapist are on Mondays now"),
+    ("I ship parcels on Mondays", "Olaf and I ship parcels on Thursdays"),
 ]
 
 
@@ -297,6 +307,9 @@ def test_a_name_alone_puts_nothing_else_of_its_bearer_in_its_place(
         ("wir wohnen in Graz", "wir überlegen, nach Linz zu ziehen", True),
         ("we might move to Graz", "we might move to Linz", False),
         ("we live in Graz", "we moved to Linz", False),
+        ("we live in Graz", "Uma wonders whether we fit into a flat in Linz", True),
+        ("we live in Graz", "idea from Olaf: try a year in Linz", True),
+        ("wir wohnen in Graz", "Umas Idee: ein Jahr in Linz", True),
     ],
 )
 def test_what_may_be_takes_no_place_of_what_is(older: str, newer: str, *, considers: bool) -> None:

@@ -3,14 +3,14 @@
     python tests/bench/chains.py [dev|apart|all] [--show]
 
 tests/evals/data/chains.json holds 60 chains of three to seven notes over months, written blind,
-with the question asked afterwards, which of them may answer it and which must not stand before it:
-*returns* (a value goes and comes back), *steps* (it changes three or four times; asked is what holds
-and what held at an earlier time), *related* (notes of the same thing between the value and its
-change), *elsewhere* (other people's values and plans after mine), *withdrawn* (a rule or a wish is
-taken back). Rules were made by those with an odd number (dev), the others are apart. Printed is, by
-kind and by time asked about, of how many questions a right one is among the first five and before
-all the wrong ones. Each chain has a memory of its own with ten notes of others. Nothing is drawn at
-random but these ten, by the number of the chain.
+with the question asked afterwards, which of them may answer it and which must not stand before
+it: *returns* (a value goes and comes back), *steps* (it changes three or four times; asked is what
+holds and what held at an earlier time), *related* (notes of the same thing between the value and
+its change), *elsewhere* (other people's values and plans after mine), *withdrawn* (a rule or a wish
+is taken back). Rules were made by those with an odd number (dev), the others are apart. Printed is,
+by kind and by time asked about, of how many questions a right one is among the first five and
+before all the wrong ones. Each chain has a memory of its own with ten notes of others. Nothing is
+drawn at random but these ten, by the number of the chain.
 """
 
 from __future__ import annotations

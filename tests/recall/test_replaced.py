@@ -97,8 +97,8 @@ def test_the_last_of_a_chain_answers_for_all_before_it(memory: Memory) -> None:
     tell(memory, FRIDAY, 30, replaces=second)
     assert texts(ask(memory, "When is Nina's piano lesson?"))[0] == FRIDAY
     asked = texts(ask(memory, "When was Nina's piano lesson before?"))
-    assert asked[0] == FRIDAY
-    assert {TUESDAY, THURSDAY} <= set(asked)
+    assert asked[0] == THURSDAY
+    assert {TUESDAY, FRIDAY} <= set(asked)
 
 
 def test_a_chain_leads_to_its_last_where_what_is_between_is_no_candidate(memory: Memory) -> None:
@@ -143,25 +143,24 @@ def test_what_was_replaced_leads_on_among_many(
 @pytest.mark.parametrize(
     ("question", "shown"),
     [
-        ("When is Nina's piano lesson?", False),
-        ("When does Nina have piano?", False),
-        ("When did Nina have piano before?", True),
-        ("When was Nina's piano lesson formerly?", True),
-        ("What changed about Nina's piano lesson?", True),
-        ("Was Nina's piano ever on Tuesdays?", True),
+        ("When is Nina's piano lesson?", [THURSDAY]),
+        ("When does Nina have piano?", [THURSDAY]),
+        ("When did Nina have piano before?", [TUESDAY, THURSDAY]),
+        ("When was Nina's piano lesson formerly?", [TUESDAY, THURSDAY]),
+        ("What changed about Nina's piano lesson?", [THURSDAY, TUESDAY]),
+        ("Was Nina's piano ever on Tuesdays?", [THURSDAY, TUESDAY]),
     ],
 )
 def test_what_was_replaced_is_shown_to_who_asks_for_it(
-    memory: Memory, question: str, shown: bool
+    memory: Memory, question: str, shown: list[str]
 ) -> None:
     old = tell(memory, TUESDAY, 10)
     new = tell(memory, THURSDAY, 20, replaces=old)
     found = ask(memory, question)
-    assert texts(found)[0] == THURSDAY
-    assert (TUESDAY in texts(found)) is shown
-    if shown:
-        assert texts(found)[1] == TUESDAY
-        assert found.hits[1].memory.superseded_by == new
+    assert [text for text in texts(found) if text in (TUESDAY, THURSDAY)] == shown
+    assert texts(found)[: len(shown)] == shown
+    for hit in found.hits:
+        assert hit.memory.superseded_by == (new if hit.memory.text == TUESDAY else "")
 
 
 def test_what_replaces_a_text_passes_the_filters_itself(memory: Memory) -> None:
