@@ -168,8 +168,9 @@ def only_considers(older: str, newer: str) -> bool:
 
 _MAY_BE = lazy_pattern(
     r"\b(?:would (?:like|love) to|might|maybe|perhaps|think(?:s|ing)? (?:of|about)"
-    r"|consider(?:s|ing)|wants? to|hop(?:es?|ing) to|dream(?:s|ing)? of|wonder(?:s|ing)?|toy(?:s|ing) with|ideas?"
-    r"|suggest(?:s|ed)?|propos(?:es?|ed|als?)|what if|not (?:sure|decided)|undecided"
+    r"|consider(?:s|ing)|wants? to|hop(?:es?|ing) to|dream(?:s|ing)? of|wonder(?:s|ing)?"
+    r"|toy(?:s|ing) with|ideas?|suggest(?:s|ed)?|propos(?:es?|ed|als?)|what if"
+    r"|not (?:sure|decided)|undecided"
     r"|möchte\w{0,3}|überleg\w{0,3}|vielleicht|idee\w?|vorschlag|vorgeschlagen|könnten?"
     r"|würden? (?:\w+ )?gerne?)\b",
     re.IGNORECASE,
