@@ -11,7 +11,7 @@ import math
 import re
 import secrets
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -39,6 +39,12 @@ UNTRUSTED = ("web", "quoted")
 
 PROJECT = "project:"
 """How a tag begins that names the project in which something was said."""
+
+
+def projects_of(tags: Iterable[str]) -> frozenset[str]:
+    """Those of *tags* that name a project, in small letters."""
+    return frozenset(tag.casefold() for tag in tags if tag.startswith(PROJECT))
+
 
 VOTE = "vote"
 """The key, in the body of a put, of a vote on a memory. It is no field of a memory."""

@@ -38,7 +38,7 @@ CORRECTION = frozenset(listed("correction korrektur misspoke"))
 """Those that take back what was said."""
 
 OVER = lazy_pattern(
-    r"\b(?:no longer|any ?more|any longer|nicht mehr|nicht länger"
+    r"\b(?:no longer|any ?more|any longer|no more(?! than)|nicht mehr|nicht länger"
     r"|kein\w{0,2} (?:[\w-]+ ){1,3}mehr)\b"
 )
 """That something was so and is no longer."""

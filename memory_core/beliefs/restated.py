@@ -45,9 +45,8 @@ def restated(older: str, newer: str) -> bool:
     False for what happened, which comes again with other values, and for a value that tells two
     things apart: a number of the subject ("flat 12"), the year of "the papers of 2023".
     """
-    then, now = tokens(older), tokens(newer)
-    plain = [word for word in now if word not in lexicon.NOW]
-    since = len(plain) < len(now) and lexicon.NOW.isdisjoint(then)
+    then, plain = ([w for w in tokens(text) if w not in lexicon.NOW] for text in (older, newer))
+    since = len(plain) < len(tokens(newer))
     before, one, two, end = _difference(then, plain)
     if not one or any(each.reports for each in read_all(older)):
         return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from memory_core import link_kinds
 from memory_core.beliefs import claims
-from memory_core.beliefs.authority import may_change, requests
+from memory_core.beliefs.authority import in_other_projects, is_trusted_as, may_change, requests
 from memory_core.beliefs.change import repeats, says_change
 from memory_core.beliefs.claims import NEGATIONS, opposed
 from memory_core.beliefs.compare import compare
@@ -18,7 +18,15 @@ from memory_core.beliefs.competing import UNKNOWN
 from memory_core.beliefs.quoted import claimed
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
-from memory_core.records import DERIVED, MASKED, TRUSTS, Contradiction, MemoryRecord, scope
+from memory_core.records import (
+    DERIVED,
+    MASKED,
+    TRUSTS,
+    Contradiction,
+    MemoryRecord,
+    projects_of,
+    scope,
+)
 from memory_core.scoring import clusters
 from memory_core.text.time.lexicon import WEEKDAYS
 
@@ -86,7 +94,9 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Find
     Two named speakers each speak of themselves. A number in one text only adds to the other text.
     Events of different days are different events.
     """
-    if _different_speakers(older, newer) or not may_change(older, newer):
+    if _different_speakers(older, newer) or not is_trusted_as(older, newer):
+        return None
+    if in_other_projects(older, newer):
         return None
     a, b = work.claims_of(older), work.claims_of(newer)
     difference = opposed(a, b)
@@ -308,8 +318,10 @@ def near_duplicates(work: Workspace) -> None:
 
 
 def _speaker_and_kind(memory: MemoryRecord) -> tuple[object, ...]:
-    """What repetitions share. A fact that a model extracted never replaces what was said."""
-    return scope(memory), memory.speaker, memory.role, memory.extracted
+    """What repetitions share. A fact that a model extracted never replaces what was said; what
+    holds in one project says nothing of another."""
+    projects = projects_of(memory.tags)
+    return scope(memory), memory.speaker, memory.role, memory.extracted, projects
 
 
 def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:

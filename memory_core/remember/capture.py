@@ -7,14 +7,17 @@ states nothing, such as a question, is kept with the next turn that does, as wha
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from memory_core.beliefs import relevance
 from memory_core.errors import MemoryCoreError
+from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
-from memory_core.records import Identity, MemoryRecord, Receipt
+from memory_core.records import SPEAKING, Identity, MemoryRecord, Receipt, projects_of
 from memory_core.remember.draft import Draft
+from memory_core.remember.relate import OCCASION_S
 from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
 from memory_core.text import normalise, secrets
@@ -86,7 +89,7 @@ class Capture:
             if reason in relevance.SAID:
                 self._lead_up(draft.memory, text)
             return _skipped(said, reason)
-        if source := self._echoed(who, text):
+        if source := self._echoed(who, replace(draft.memory, text=text)):
             return _skipped(said, ECHO, source)
         session = draft.memory.session
         thread = _thread(draft.memory)
@@ -127,13 +130,36 @@ class Capture:
         if len(self._leads) > LEADS_MOST:
             self._leads.pop(next(iter(self._leads)), None)
 
-    def _echoed(self, who: Identity, text: str) -> str:
-        """The id of the recalled memory that *text* repeats; "" when it says anything else."""
+    def _echoed(self, who: Identity, turn: MemoryRecord) -> str:
+        """The id of the recalled memory that *turn* repeats; "" when it says anything else."""
         self._store.catch_up()
         lately = [id for id in self._sessions.shown(who) if self._store.may_read(who, id)]
         sources = list(self._store.indexed(lately).values())
-        place = relevance.echoed(text, [source.text for source in sources])
+        if turn.role in SPEAKING:
+            sources = self._told_here(who, turn, sources)
+        place = relevance.echoed(turn.text, [source.text for source in sources])
         return "" if place is None else sources[place].id
+
+    def _told_here(
+        self, who: Identity, turn: MemoryRecord, sources: Sequence[MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """Those of *sources* of which a user's *turn* may be an echo.
+
+        Of what was said on another day, or in another project, or is out of date, it is news that
+        it holds.
+        """
+        mine = projects_of(turn.tags)
+        with self._store.reading() as view:
+            doubts, readable = Doubts(view, self._store.journal), view.readable(who)
+            return [
+                source
+                for source in sources
+                if abs(turn.occurred_at - source.occurred_at) <= OCCASION_S
+                and projects_of(source.tags) in (frozenset(), mine)
+                and (row := view.columns.row(source.id)) is not None
+                and not source.superseded_by
+                and doubts.newest(row, readable, parts=True) is None
+            ]
 
 
 def _thread(memory: MemoryRecord) -> Thread:

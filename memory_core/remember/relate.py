@@ -24,6 +24,7 @@ from memory_core.records import (
     DERIVED,
     KINDS,
     MASKED,
+    PROJECT,
     ROLES,
     VISIBILITIES,
     Identity,
@@ -31,6 +32,7 @@ from memory_core.records import (
     Similar,
     elapsed,
     normalised,
+    projects_of,
 )
 from memory_core.remember import again
 from memory_core.remember.commit import TOLD, surest
@@ -178,12 +180,13 @@ def _twin(
 ) -> str:
     """The id of the duplicate said on the same occasion by the same speaker; "" for none.
 
-    What is said on another day, or names other days, is another occasion.
+    What is said on another day or in another project, or names other days, is another occasion.
     """
     for id, other in others.items():
         if relations[id] != link_kinds.DUPLICATE:
             continue
         alike = (other.agent, other.role, other.dates) == (memory.agent, memory.role, memory.dates)
+        alike &= projects_of(other.tags) == projects_of(memory.tags)
         if alike and abs(other.occurred_at - memory.occurred_at) <= OCCASION_S:
             return id
     return ""
@@ -380,7 +383,8 @@ def _by_words(view: View, text: str, allowed: Mask, who: Identity) -> list[int]:
 
 
 def of_speaker(view: View, memory: MemoryRecord) -> Mask:
-    """The mask of what the speaker of *memory* said in its scope, nothing derived."""
+    """The mask of what the speaker of *memory* said in its scope, nothing derived, and nothing of
+    other projects."""
     columns = view.columns
     own: Mask = columns.agent == columns.code(memory.agent, "agent")
     own &= _same_voice(view, memory, ("user",), quoted.SPEAKING)
@@ -389,6 +393,9 @@ def of_speaker(view: View, memory: MemoryRecord) -> Mask:
     own &= columns.live & _among(ROLES, roles)[columns.role] & ~_among(KINDS, DERIVED)[columns.kind]
     if memory.visibility == "team":
         own &= columns.team == columns.code(memory.team, "team")
+    if mine := projects_of(memory.tags):
+        here = columns.tagged_as(lambda tag: tag.casefold() in mine)
+        own &= here | ~columns.tagged_as(lambda tag: tag.startswith(PROJECT))
     return own
 
 
