@@ -9,6 +9,7 @@ conversation has to be told.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ from memory_core.records import (
     DoubtfulPair,
     Identity,
     MemoryRecord,
+    projects_of,
 )
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.columns import Columns
@@ -74,7 +76,8 @@ def brief(
 ) -> Brief:
     """What a conversation *session* in the project of *tag* may need to know when it begins.
 
-    Only what is the project's own or belongs to no project; nothing of the conversation itself.
+    Only what is the project's own or belongs to no project, by its tags or by how its text begins;
+    nothing of the conversation itself.
     *days* are the first and the last day of the span in which something is due, ISO 8601.
     """
     store.catch_up()
@@ -96,7 +99,12 @@ def brief(
             *[pair for pair in doubtful if pair[1] not in soon][:BRIEFED],
         ]
         owner = _owner(columns, stated)
-    held = store.indexed([*looked_at, *last, *soon])
+        others = projects_of(columns.names("tags", view.readable(who))) - {tag.casefold()}
+    held = {
+        id: each
+        for id, each in store.indexed([*looked_at, *last, *soon]).items()
+        if projects_of(each.tags) or not _names_one_of(others, each.text)
+    }
     said = [held[id] for id in looked_at if id in held]
     said = [each for each in said if each.speaker in ("", owner) or each.kind in GIVEN]
     wanted = {each.id: how for each in said if (how := _wanted(each)) > 0}
@@ -123,8 +131,34 @@ def brief(
         tuple((day, held[id]) for day, id in due if id in held),
         tuple(held[id] for id in last if id in held),
         tuple(held[id] for id in recent if id in held),
-        tuple(pairs_of(store, doubtful)),
+        tuple(
+            pair for pair in pairs_of(store, doubtful) if not _names_one_of(others, pair.older.text)
+        ),
     )
+
+
+def _names_one_of(projects: Iterable[str], text: str) -> bool:
+    """True where *text* begins by naming one of *projects*, by their tags: "billing: ...".
+
+    Or says "in the billing repo", or has a name that no word of a language is ("tern-fw").
+    """
+    begin = text[:_NAMED_CHARS].casefold()
+    for name in (tag.removeprefix(PROJECT) for tag in projects):
+        if name not in begin:
+            continue
+        end = len(name)
+        if begin.startswith(name) and begin[end : end + 1] in (":", "'", "’"):
+            return True
+        if begin.startswith(f"{name} ") and not name.isalpha():
+            return True
+        if re.search(rf"\b(?:in|of|for) (?:the )?{re.escape(name)} {_A_PROJECT}", begin):
+            return True
+    return False
+
+
+_NAMED_CHARS = 100
+"""Of a text, among which a project is named whose text it is."""
+_A_PROJECT = r"(?:repo|repository|project|codebase|service|app)\b"
 
 
 def _owner(columns: Columns, stated: Mask) -> str:

@@ -201,6 +201,12 @@ def salience(text: str, role: str = "") -> tuple[float, str]:
     return NORMAL, "normal"
 
 
+def instructing(text: str) -> str:
+    """The sentences of *text* that say how an assistant is to work; "" for none."""
+    found = (each for each in sentences(text[:MOST_CHARS]) if _instructs(each))
+    return " ".join(found)
+
+
 MOST_CHARS = 2_000
 """Of a text that is judged: a rule that matters stands early, and long pastes stay cheap."""
 

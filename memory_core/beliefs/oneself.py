@@ -98,7 +98,7 @@ _MUST_NOT = lazy_pattern(
 
 
 def _lasts(sentence: str) -> bool:
-    plain = sentence.strip().replace("’", "'")
+    plain = _in_own_voice(sentence.strip().replace("’", "'"))
     said = words(plain)
     if not 2 < len(said) <= MOST_WORDS or plain.endswith("?"):
         return False
@@ -119,6 +119,21 @@ def _lasts(sentence: str) -> bool:
     if is_so:
         return behind[0] not in _FOR_A_WHILE and not any(word.endswith("ing") for word in behind)
     return not _is_past(said[1:3])
+
+
+def _in_own_voice(plain: str) -> str:
+    """*plain* in the first person where it tells of the user in the third, as assistants note."""
+    own = _USERS.sub("my ", plain)
+    return own if own != plain else _USER.sub(r"I \1", _USER_IS.sub(_in_first, plain))
+
+
+_USERS = lazy_pattern(r"^(?:the )?user's ", re.IGNORECASE)
+_USER_IS = lazy_pattern(r"^(?:the )?user (is|has|does|was)\b", re.IGNORECASE)
+_USER = lazy_pattern(r"^(?:the )?user (\w{2,30}?)s\b", re.IGNORECASE)
+
+
+def _in_first(match: re.Match[str]) -> str:
+    return {"is": "I am", "has": "I have", "does": "I do", "was": "I was"}[match[1].lower()]
 
 
 def _is_past(some: Sequence[str]) -> bool:

@@ -83,6 +83,17 @@ def gate(text: str, role: str = "") -> str:
     return _says_nothing(rest, role)
 
 
+def kept(text: str, role: str = "") -> tuple[str, str]:
+    """What to capture of *text*, said in *role*, or the reason not to; see `gate`.
+
+    Of a text that is mostly the output of a program, what somebody wrote beside it.
+    """
+    reason = gate(text, role)
+    if reason in _OUTPUT and not gate(own := quoted.own_words(text[:20_000]), role):
+        return own, ""
+    return text, reason
+
+
 def _says_nothing(text: str, role: str) -> str:
     """The act of the first sentence of *text* where none states anything, else ""."""
     own = quoted.own_words(text)
@@ -113,7 +124,11 @@ def without_blocks(text: str) -> str:
     return text
 
 
+_OUTPUT = ("encoded data", "stack trace", "log lines", "structured data")
+
+
 def _noise(text: str) -> str:
+    """The one of _OUTPUT that makes up most of *text*, or ""."""
     lines = [line for line in text.split("\n") if line.strip()]
     coded = sum(len(match.group()) for match in _CODED.finditer(text))
     if coded * 2 > len(text.strip()) > 0:

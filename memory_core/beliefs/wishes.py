@@ -171,12 +171,15 @@ NOTE = 0.7
 def likelihood(text: str, *, note: bool = False) -> float:
     """How likely *text*, which a user said to an assistant, holds a standing wish, 0-1.
 
-    A *note* was given to be remembered: it asks for nothing at once.
+    A *note* was given to be remembered: it asks for nothing at once, and one that tells what the
+    user prefers, or begins as a rule does, is SURE.
 
     Most wishes have no word for all time ("skip the intro, I read these on my phone"): no rule
     tells them, but many have several signs. Linear in its length; never raises.
     """
     plain = text[:MOST_CHARS]
+    if note and _NOTED.match(plain) is not None:
+        return SURE
     weighed = BIAS + NOTE * note + sum(WEIGHTS[name] * sign for name, sign in _cheap(plain).items())
     if weighed + WEIGHTS["standing"] > 0 and _is_standing(plain):  # else no rule makes it likely
         weighed += WEIGHTS["standing"]
@@ -216,6 +219,23 @@ def _cheap(plain: str) -> Mapping[str, bool]:
     }
 
 
+_NOTED = lazy_pattern(
+    r"\W{0,3}(?:(?:the |der |die )?(?:user|(?:be)?nutzer(?:in)?)"
+    r" (?:(?:strongly|really|generally|always|usually|explicitly|also|immer|grundsätzlich) )?"
+    r"(?:prefers|dislikes|favou?rs|expects|insists"
+    r"|wants (?:me|us|you|agents?|the (?:assistant|agent))|wants(?! (?:to|an?|the|new)\b)"
+    r"|does(?: not|n['’]t) (?:want|like)(?! (?:to|an?|the)\b)"
+    r"|(?:has )?(?:asked|told)(?: \w{1,20}){0,2}"
+    r" (?:not to|never to|to (?:always|never|stop|avoid|keep))"
+    r"|bevorzugt|möchte (?:keine?n?|immer|nur)|will (?:keine?n?|immer|nur)|mag keine?n?)\b"
+    r"|(?:\w{1,20} )?(?:preferences?|conventions?|guidelines?|house rules?|code style"
+    r"|präferenz(?:en)?|konvention(?:en)?|vorgaben?): "
+    r"|(?:commit messages?|commits|prs|pull requests|branch(?:es| names)|comments|docstrings"
+    r"|answers|replies|responses|antworten|kommentare): )",
+    re.IGNORECASE,
+)
+"""How an assistant notes what its user prefers: in the third person, or under a head."""
+SURE = 0.9
 LIKELY = 0.5
 """The likelihood from which a text is told as a standing wish."""
 MOST_CHARS = 600

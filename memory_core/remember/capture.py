@@ -85,7 +85,8 @@ class Capture:
         text = relevance.without_recalled(said, lambda id: self._store.may_read(who, id))
         if normalise.is_blank(text) or relevance.announces(text):
             return _skipped(said, ECHO)
-        if reason := relevance.gate(text, draft.memory.role):
+        text, reason = relevance.kept(text, draft.memory.role)
+        if reason:
             if reason in relevance.SAID:
                 self._lead_up(draft.memory, text)
             return _skipped(said, reason)

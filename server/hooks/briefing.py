@@ -6,10 +6,11 @@ Written from the store without a model, and only from what is the project's own 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory_core.beliefs.importance import instructing
 from memory_core.records import Identity, MemoryRecord, elapsed
 from memory_core.text.passages import sentences
 from memory_core.text.time.dates import resolve
@@ -33,7 +34,8 @@ OPEN_DAYS = 30
 """After that many days what was undecided is no longer told."""
 
 _OPEN = re.compile(
-    r"\b(?:to ?-?do\b|tbd\b|(?:still|yet) (?:open|undecided|to (?:be )?decided?)|undecided"
+    r"(?:^|\n)\W{0,6}to-?do\b(?=\W* )(?!(?: |-)(?:list|page|app|service|comment)s?\b)|\bto-?do: "
+    r"|\b(?:tbd\b|(?:still|yet) (?:open|undecided|to (?:be )?decided?)|undecided"
     r"|(?:have|need|want) to (?:decide|choose|settle)|not (?:yet )?(?:decided|settled)"
     r"|haven't (?:decided|settled)|open (?:question|point|decision)"
     r"|noch (?:offen|nicht (?:entschieden|geklärt))|müssen (?:\w+ ){0,4}(?:entscheiden|klären)"
@@ -60,7 +62,7 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
     brief = memory.brief(who, tag, session, (first.isoformat(), last.isoformat()))
     doubted, due = [pair.older for pair in brief.doubts], [each for _, each in brief.due]
     parts = [
-        *_listed("wish", brief.wishes, WISHES),
+        *_listed("wish", brief.wishes, WISHES, _wishing),
         *_listed("profile", brief.profile, PROFILE),
         *((f"[due {day}] {each.id}", [_naming(day, each)]) for day, each in brief.due[:DUE]),
         *_last(brief),
@@ -68,7 +70,7 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
         *_listed(
             "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
         ),
-        *_listed("wish", brief.wishes, MORE),  # what is told already is not told again
+        *_listed("wish", brief.wishes, MORE, _wishing),  # what is told already is not told again
         *_listed("profile", brief.profile, MORE),
     ]
     later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
@@ -80,14 +82,20 @@ Part = tuple[str, list[str]]
 """The head of an entry, whose last word is the id of a memory, and its lines."""
 
 
-def _listed(label: str, memories: Iterable[MemoryRecord], most: int) -> Iterator[Part]:
+def _listed(
+    label: str,
+    memories: Iterable[MemoryRecord],
+    most: int,
+    telling: Callable[[str], str] = str,
+) -> Iterator[Part]:
+    """At most *most* of *memories*, each text once, and of it what is *telling*."""
     told: set[str] = set()
     for each in memories:
         if len(told) == most:
             return
         if each.text not in told:
             told.add(each.text)
-            yield f"[{label}] {each.id}", [each.text]
+            yield f"[{label}] {each.id}", [telling(each.text)]
 
 
 def _last(brief: Brief) -> Iterator[Part]:
@@ -100,6 +108,11 @@ def _last(brief: Brief) -> Iterator[Part]:
     if len(talk) == 1:
         lines = sentences(talk[0].text)[:2]
     yield f"[last time, {day}] {talk[0].id}", lines
+
+
+def _wishing(text: str) -> str:
+    """*text*; of a long one the sentences that say what is wished, if some do."""
+    return text if len(text) <= _CHARS else instructing(text) or text
 
 
 def _naming(day: str, memory: MemoryRecord) -> str:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from memory_core.errors import InvalidInput, MemoryCoreError, ScopeDenied, abandoned
-from memory_core.records import Identity, Recollection
+from memory_core.records import Hit, Identity, Recollection
 from memory_core.remember.request import ConversationTurn
 from memory_core.text import secrets
 from server.hooks import pause
@@ -193,7 +193,8 @@ class Hooks:
             return ""
         mine = self._project(who, payload)
         hits = sorted(found.hits, key=lambda hit: _of_other_project(hit.memory.tags, mine))[:HITS]
-        text, count = self._fenced(replace(found, hits=tuple(hits)), PROMPT_CHARS)
+        told = tuple(_without_tag(hit, mine) for hit in hits)
+        text, count = self._fenced(replace(found, hits=told), PROMPT_CHARS)
         self._told.note(who, session, [hit.memory.id for hit in hits[:count]])
         return text
 
@@ -261,6 +262,12 @@ def _has_text(text: object) -> TypeGuard[str]:
 
 def _of_project(tags: tuple[str, ...]) -> bool:
     return any(tag.startswith(TAG) for tag in tags)
+
+
+def _without_tag(hit: Hit, tag: str) -> Hit:
+    """*hit* without *tag*: that it is of the project of whoever asks goes without saying."""
+    tags = tuple(each for each in hit.memory.tags if each != tag)
+    return replace(hit, memory=replace(hit.memory, tags=tags))
 
 
 def _of_other_project(tags: tuple[str, ...], tag: str) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory_core.errors import NotFound
 from memory_core.records import (
+    PROJECT,
     TRUSTS,
     UNDOUBTED,
     Doubted,
@@ -106,8 +107,8 @@ def brief(record: MemoryRecord, doubted: Doubted = UNDOUBTED) -> schemas.Recalle
     """*record* as recall shows it by default: its id, text and day, and what is not ordinary.
 
     Ordinary is what the user said, in private, as an episode. Told are another kind, another
-    speaker, another scope with its agent, a trust below that of an agent with the source, and that
-    it is out of date or may be.
+    speaker, another scope with its agent, a trust below that of an agent with the source, the
+    project in which it was said, and that it is out of date or may be.
     """
     foreign = TRUSTS.index(record.trust) > TRUSTS.index("agent")
     return schemas.Recalled(
@@ -120,6 +121,7 @@ def brief(record: MemoryRecord, doubted: Doubted = UNDOUBTED) -> schemas.Recalle
         agent="" if record.visibility == "private" else record.agent,
         trust=record.trust if foreign else "",
         source=record.source if foreign else "",
+        tags=[tag for tag in record.tags if tag.startswith(PROJECT)],
         superseded_by=record.superseded_by,
         doubted_by=doubted.by,
         doubtful_since=_day(doubted.since),
