@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from memory_core.beliefs import oneself, wishes
-from memory_core.beliefs.importance import INSTRUCTION, salience
+from memory_core.beliefs.importance import INSTRUCTION, instructing, salience
 from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
 from memory_core.browse import current, in_doubt, pairs_of
 from memory_core.records import (
@@ -35,6 +35,7 @@ from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.time import dates
 
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
 _SUMMARY = KINDS.index("summary")
@@ -184,7 +185,7 @@ def _wanted(memory: MemoryRecord) -> float:
     if wishes.is_errand(memory.text) or not (given or likely >= wishes.LIKELY):
         return 0.0
     rule = salience(memory.text, memory.role)[1]
-    if rule == "correction" or (memory.dates and memory.kind != "preference"):
+    if rule == "correction" or (memory.kind != "preference" and _is_for_a_day(memory)):
         return 0.0
     if rule == "instruction":
         return (
@@ -193,6 +194,12 @@ def _wanted(memory: MemoryRecord) -> float:
     if given and (memory.kind == "preference" or not oneself.says_what_lasts(memory.text)):
         return 1.0 + likely
     return likely if likely >= wishes.LIKELY else 0.0
+
+
+def _is_for_a_day(memory: MemoryRecord) -> bool:
+    """True where what *memory* asks for names a date, or all of it does that asks for nothing."""
+    wish = instructing(memory.text) or memory.text
+    return bool(memory.dates) and bool(dates.resolve(wish, memory.occurred_at))
 
 
 def _is_of_oneself(memory: MemoryRecord) -> bool:

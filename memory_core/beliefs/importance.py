@@ -49,6 +49,7 @@ DECISION, NORMAL, FILLER = 0.85, 0.5, 0.15
 
 _OPEN = (
     r"(?:^|[.!?:\n]\s{0,3}|\b(?:please|pls|ok|okay|hey|you should|you must|bitte),?\s"
+    r"|^(?:in|for|on|with) (?:[\w./-]{1,30} ){1,4}?[\w./-]{1,30}[,:] "
     r"|\b(?:and|so|but|also),?\s(?=remember|don['’]?t|do not))"
 )
 

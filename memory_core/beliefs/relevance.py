@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from memory_core.beliefs import quoted, requested, speech_acts
+from memory_core.beliefs import quoted, requested, speech_acts, wishes
 from memory_core.text import machine
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
@@ -86,12 +86,26 @@ def gate(text: str, role: str = "") -> str:
 def kept(text: str, role: str = "") -> tuple[str, str]:
     """What to capture of *text*, said in *role*, or the reason not to; see `gate`.
 
-    Of a text that is mostly the output of a program, what somebody wrote beside it.
+    Of a text that is mostly the output of a program, what somebody wrote before or behind it.
     """
     reason = gate(text, role)
-    if reason in _OUTPUT and not gate(own := quoted.own_words(text[:20_000]), role):
+    if reason in _OUTPUT and not gate(own := _beside_output(text[:20_000]), role):
         return own, ""
     return text, reason
+
+
+def _beside_output(text: str) -> str:
+    """The lines of *text* before the first line of output and behind the last, without quotations.
+
+    What a program printed in words of its own stands between its other lines.
+    """
+    lines = text.split("\n")
+    printed = [at for at, line in enumerate(lines) if _STACK.match(line) or _LOG.match(line)]
+    if not printed:
+        return quoted.own_words(text)
+    beside = {*lines[: printed[0]], *lines[printed[-1] + 1 :]}
+    own = (line for line in quoted.own_words(text).split("\n") if line in beside)
+    return "\n".join(own).strip()
 
 
 def _says_nothing(text: str, role: str) -> str:
@@ -105,6 +119,8 @@ def _says_nothing(text: str, role: str) -> str:
     if speech_acts.STATEMENT in found or quoted.content_size(text) >= CONTENT_WORDS:
         return ""
     telling = [what for what in found if what != speech_acts.COURTESY]
+    if telling[:1] == [speech_acts.REQUEST] and wishes.is_likely_standing(own):
+        return ""  # kept too often costs little, a wish that is lost is asked for again and again
     return (telling or found or [SUPPOSITION])[0]
 
 

@@ -420,12 +420,25 @@ def _declares(clause: Sequence[str]) -> bool:
     """True when *clause*, a part of a sentence, has a subject and a finite verb of its own."""
     plain = _without_opening(clause)
     if plain[0:1] and plain[0] in _REASONS:
-        return plain[1:2] != [] and plain[1] in _SUBJECTS
+        named = plain[1:2] != [] and plain[1] not in _IT and _is_finite(plain, 2)
+        return named or (plain[1:2] != [] and plain[1] in _SUBJECTS)
+    if _gives_a_figure(plain):
+        return True
     if len(plain) < 3 or plain[0] in NO_SUBJECT or plain[0] in AUXILIARIES:
         return plain[:1] != [] and plain[0] in _ARTICLES and _is_finite(plain, 2)
     return plain[0] in _SUBJECTS or plain[1] in PAST or _is_finite(plain, 1)
 
 
+def _gives_a_figure(plain: Sequence[str]) -> bool:
+    """True for "it needs Java 21" and "the gateway kills it after 12"."""
+    verb = 2 if plain[:1] and plain[0] in _ARTICLES else 1
+    if plain[:1] not in (["it"], ["she"], ["he"]) and verb == 1:
+        return False
+    does = len(plain) > verb + 1 and plain[verb].endswith("s") and len(plain[verb]) > 3
+    return does and any(word[0].isdigit() for word in plain[verb + 1 :])
+
+
+_IT = frozenset(listed("it this that there these those es das dies"))
 _REASONS = frozenset(listed("because bc cause cuz cos weil denn"))
 _ARTICLES = ("the", "der", "die", "das")
 _SAME = ("set", "put", "cut", "let", "cost")

@@ -90,6 +90,7 @@ _OCCASION = lazy_pattern(
     r"|\b(?:everything|anything|whatever|all|alles|was) (?:that )?(?:you|du) "
     rf"|\b(?:your|deine[nr]?|deinem?) (?:\w+ )?{_OUTPUT}\b"
     r"|^(?:for|für|bei|in|when it comes to) (?:all |any |my |meinen? )?\w+(?:s|en)\b"
+    r"|\bbefore (?:you|\w{2,20}ing)\b|\b(?:bevor|ehe) (?:du|ihr)\b"
     r"|\b(?:in general|as a rule|when it comes to|each time|unasked|unprompted|ungefragt|for good"
     r"|unless i (?:ask|say|tell)|im allgemeinen|außer ich (?:frage?|sage?|bitte))\b",
     re.IGNORECASE,
@@ -106,7 +107,8 @@ _HABIT = lazy_pattern(
     r"(?:when|if) you|what (?:i|we) (?:like|want|prefer|need) to (?:read|see|hear|get)"
     r"|(?:mag|hasse|liebe|schätze|lieber ist|hilft|stört|nervt)(?: \w+){0,3}, wenn du"
     r"|mir (?:ist|wäre)(?: \w+){0,3} lieber, (?:wenn|dass) du"
-    r"|you keep(?: on)? \w+ing|stop (?:\w+ ){0,3}?\w+ing\b)",
+    r"|you keep(?: on)? \w+ing|stop (?:\w+ ){0,3}?\w+ing\b"
+    r"|leave (?:\w+ ){1,4}alone$|hands off \w)",
     re.IGNORECASE,
 )
 """What is wanted of an assistant, or complained of, as a habit."""
@@ -269,6 +271,16 @@ _ERRAND = lazy_pattern(
     r"|(?:denke?|erinner\w*) (?:bitte )?(?:daran|dran|mich)\b(?! nie))",
     re.IGNORECASE,
 )
+
+
+def is_likely_standing(text: str) -> bool:
+    """True for what is asked of an assistant, in a word to it or on an occasion that comes again,
+    where that is likely a standing wish."""
+    plain = text[:MOST_CHARS].strip()
+    if plain.endswith("?") or _CHATTED.match(plain) or _ONCE.search(plain):
+        return False
+    found = _cheap(plain)
+    return (found["you"] or found["occasion"]) and likelihood(text) >= LIKELY
 
 
 def _is_asked_of_an_assistant(sentence: str) -> bool:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from memory_core.beliefs import relevance
+from memory_core.beliefs import quoted, relevance
 from memory_core.errors import MemoryCoreError
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.tiers import Tiers
@@ -85,7 +85,7 @@ class Capture:
         text = relevance.without_recalled(said, lambda id: self._store.may_read(who, id))
         if normalise.is_blank(text) or relevance.announces(text):
             return _skipped(said, ECHO)
-        text, reason = relevance.kept(text, draft.memory.role)
+        whole, (text, reason) = text, relevance.kept(text, draft.memory.role)
         if reason:
             if reason in relevance.SAID:
                 self._lead_up(draft.memory, text)
@@ -97,6 +97,8 @@ class Capture:
         lead = self._leads.get(thread, ())
         tier = "active" if session else "recent"
         memory = replace(draft.memory, text=text, tier=tier, lead=lead)
+        if text != whole and memory.trust == "quoted" and not quoted.is_content(text):
+            memory = replace(memory, trust="user")  # it was, by what stood beside
         leaving = tuple(self._tiers.leaving(memory)) if session else ()
         kept = replace(draft, memory=memory, passive=True, leaving=leaving)
         receipt = self._writer.remember(who, kept)

@@ -49,6 +49,25 @@ def test_who_somebody_is_lasts(text: str) -> None:
     assert says_what_lasts(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "lasts"),
+    [
+        ("User works at a shipyard as a welder.", True),
+        ("The user has two kids", True),
+        ("User's name is Ruth.", True),
+        ("User likes tabs in Makefiles", True),
+        ("User is working on the importer", False),
+        ("User fixed the tests", False),
+        ("User wants to learn Spanish by summer", False),
+        ("User needs a new bike", False),
+    ],
+)
+def test_what_an_assistant_notes_of_its_user_is_read_in_their_voice(
+    text: str, *, lasts: bool
+) -> None:
+    assert says_what_lasts(text) == lasts
+
+
 @pytest.mark.parametrize("text", PASSES)
 def test_what_happens_is_wanted_or_felt_passes(text: str) -> None:
     assert not says_what_lasts(text)

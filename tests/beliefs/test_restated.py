@@ -29,6 +29,9 @@ from memory_core.beliefs.restated import restated, taken_back
         ("The bin day is Tuesday.", "The bin day is Friday."),
         ("The mower stands in the shed.", "The mower now stands behind the garage."),
         ("Die Leiter hängt im Keller.", "Die Leiter hängt jetzt im Flur."),
+        ("the request timeout is 10s now", "the request timeout is 30s again"),
+        ("Default branch is main now.", "Default branch is trunk again."),
+        ("Die Miete beträgt jetzt 900.", "Die Miete beträgt wieder 850."),
     ],
 )
 def test_another_value_of_one_thing(older: str, newer: str) -> None:

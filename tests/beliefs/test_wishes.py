@@ -169,6 +169,49 @@ def test_several_signs_tell_a_wish_that_no_rule_tells() -> None:
     assert set(wishes.signs(wish)) == set(wishes.WEIGHTS)
 
 
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        ("User prefers early returns over nested ifs.", True),
+        ("The user dislikes default exports; use named exports.", True),
+        ("User wants diffs only, not whole files.", True),
+        ("User asked not to run the formatter on other files.", True),
+        ("User has told the assistant to always show units.", True),
+        ("Der Nutzer bevorzugt kurze Antworten.", True),
+        ("Preference: table-driven tests.", True),
+        ("Commit messages: imperative, ticket id in the footer.", True),
+        ("User wants to learn Spanish by summer.", False),
+        ("User wants a new laptop.", False),
+        ("User asked to fix the login page.", False),
+        ("Tests: 12 failing.", False),
+        ("Ruth prefers the window seat.", False),
+    ],
+)
+def test_what_an_assistant_notes_as_preferred_is_sure_in_a_note(text: str, *, sure: bool) -> None:
+    assert (wishes.likelihood(text, note=True) == wishes.SURE) == sure
+    assert wishes.likelihood(text) < wishes.SURE
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("ask me before adding dependencies", True),
+        ("i want you to run the linter before you say you're done", True),
+        ("show the failing test before you fix it", True),
+        ("frag mich, bevor du etwas löschst", True),
+        ("i'd like you to be more formal", True),
+        ("leave the changelog alone", True),
+        ("give me five names for a cafe", False),
+        ("show me the diff", False),
+        ("make me a table of the planets", False),
+        ("can you check that before you go on?", False),
+        ("explain this before you go on", False),
+    ],
+)
+def test_what_is_likely_standing_passes_the_gate(text: str, *, kept: bool) -> None:
+    assert (gate(text, "user") == "") == kept
+
+
 def test_it_grows_with_the_length_of_a_text(grows_linearly: Any) -> None:
     for unit in ("I always want you ", "immer die ", "every answer "):
         assert grows_linearly(lambda text: salience(text, "user"), unit)

@@ -55,6 +55,46 @@ def test_the_gate_names_what_it_keeps_out(memory: Memory, text: str, reason: str
     assert memory.stats(ME)["memories"] == 0
 
 
+LOG = "\n".join(f"2024-05-07 10:00:{second:02} INFO worker took 12 ms" for second in range(40))
+TRACE = """Traceback (most recent call last):
+  File "/srv/app/pay.py", line 12, in run
+    client.call(x)
+  File "/srv/app/client.py", line 88, in call
+    raise TimeoutError("no answer")
+  File "/srv/app/loop.py", line 7, in step
+    self.run()
+TimeoutError: no answer"""
+FAILED = "\n".join(f"npm ERR! Found: react@18.2.{number}" for number in range(9))
+SAID = "the payouts moved to the new queue yesterday"
+
+
+@pytest.mark.parametrize("output", [LOG, TRACE, FAILED])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "{said}:\n{output}",
+        "{output}\n\n{said}",
+        "```\n{output}\n```\n{said}",
+        "{said}\n{output}\nwhy?",
+    ],
+)
+def test_what_is_written_beside_output_is_kept_without_it(
+    memory: Memory, output: str, form: str
+) -> None:
+    seen = says(memory, form.format(said=SAID, output=output), session="s")
+    assert seen.receipt is not None
+    kept = memory.get(ME, seen.receipt.id)
+    assert SAID in kept.text
+    assert len(kept.text) < len(SAID) + 10
+    assert kept.trust == "user"
+
+
+@pytest.mark.parametrize("form", ["{output}", "why?\n{output}", "{output}\nfix it please"])
+def test_output_beside_which_nothing_is_told_is_left_out(memory: Memory, form: str) -> None:
+    for output, reason in ((LOG, "log lines"), (TRACE, "stack trace")):
+        assert reasons(says(memory, form.format(output=output), session="s")) == [reason]
+
+
 def test_what_passes_enters_the_ring_of_its_conversation(memory: Memory) -> None:
     inside = says(memory, "The kettle is on the stove.", session="s").receipt
     outside = says(memory, "The kettle stands on the shelf.").receipt

@@ -262,6 +262,51 @@ def test_a_fact_to_remember_is_no_wish(memory: Memory, text: str, *, wish: bool)
     assert ("[wish]" in told(memory)) == wish
 
 
+LONG = (
+    "hey, I set this up with you today. couple of things: the berths are counted from the north, "
+)
+RULE = "never move a booking without asking Ines, she keeps the book."
+
+
+@pytest.mark.parametrize("begin", [LONG + "and the book is on paper. ", LONG + "and so on. " * 3])
+def test_of_a_long_wish_the_rule_is_told(memory: Memory, begin: str) -> None:
+    say(memory, f"{begin}{RULE}", "first", HARBOUR, 9)
+    text = told(memory)
+    assert "[wish]" in text
+    assert f"> {RULE}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "is_open"),
+    [
+        ("TODO: choose a paint for the crane", True),
+        ("- todo: ask about the paint", True),
+        ("it is still undecided which paint the crane gets", True),
+        ("User does not want TODO comments left in the code", False),
+        ("the todo list page lives in apps/todo", False),
+        ("the todo-service listens on 7300", False),
+        ("we have a lot to do this summer", False),
+    ],
+)
+def test_what_is_open_says_so(memory: Memory, text: str, *, is_open: bool) -> None:
+    note(memory, text)
+    assert ("[open]" in told(memory)) == is_open
+
+
+def test_a_note_that_begins_with_another_project_is_told_there_alone(memory: Memory) -> None:
+    say(memory, "The lens has a crack.", "one", "project:north-light", 9)
+    say(memory, BEGAN, "two", HARBOUR, 9)
+    note(memory, "north-light: never touch the lens without gloves.")
+    note(memory, "harbour's crane: never leave the hook down.")
+    note(memory, "In the north-light repo, always run `make lens`.")
+    note(memory, "Always wear a helmet in the harbour and elsewhere.")
+    here, there = told(memory), told(memory, "north-light")
+    assert ("gloves" in here, "make lens" in here, "hook" in here) == (False, False, True)
+    assert ("gloves" in there, "make lens" in there, "hook" in there) == (True, True, False)
+    assert "helmet" in here
+    assert "helmet" in there
+
+
 def test_a_wish_in_doubt_comes_behind_the_others(memory: Memory) -> None:
     old = note(memory, "Please always answer in English.", days=1)
     new = note(memory, "The letters are in German.", days=0.5)

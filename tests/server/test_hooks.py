@@ -87,6 +87,17 @@ def test_what_one_conversation_said_another_is_reminded_of(memory: Memory, proje
     assert (kept[FACT].session, kept[FACT].role, kept[FACT].trust) == ("one", "user", "user")
 
 
+def test_what_another_project_said_is_told_with_its_name(memory: Memory, project: Path) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    answering.answer(ME, event("UserPromptSubmit", "one", project, prompt=FACT))
+    here = answering.answer(ME, event("UserPromptSubmit", "two", project, prompt=QUESTION))
+    assert "project:" not in context(here, "UserPromptSubmit")
+    asked = event("UserPromptSubmit", "three", prompt=QUESTION) | {"project": "lighthouse"}
+    added = context(answering.answer(ME, asked), "UserPromptSubmit")
+    assert FACT in added
+    assert 'tags "project:harbour"' in added
+
+
 def test_a_question_that_was_asked_before_hides_nothing(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
     fact = "I can't have ibuprofen, it gives me hives."
