@@ -145,7 +145,7 @@ def _names_one_of(projects: Iterable[str], text: str) -> bool:
     """
     begin = text[:_NAMED_CHARS].casefold()
     for name in (tag.removeprefix(PROJECT) for tag in projects):
-        if name not in begin:
+        if not name or name not in begin:
             continue
         end = len(name)
         if begin.startswith(name) and begin[end : end + 1] in (":", "'", "’"):
