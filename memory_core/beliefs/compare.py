@@ -15,6 +15,7 @@ from memory_core.beliefs import authority, change, competing, denied, forms, quo
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
+from memory_core.beliefs.withdrawn import withdraws
 from memory_core.link_kinds import UPDATES
 from memory_core.records import DERIVED, MemoryRecord
 from memory_core.text.time import validity
@@ -83,6 +84,8 @@ def compare_texts(
     """
     if labels_apart(older, newer):
         return None
+    if said := withdraws(older, newer):
+        return change.Found(change.WORDS, (said,))
     renamed = forms.called(newer, names) if names else ()
     for text in () if renamed and about_one("", older, newer) else renamed:
         found = change.change(older, text)

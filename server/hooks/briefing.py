@@ -6,7 +6,7 @@ Written from the store without a model, and only from what is the project's own 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from memory_core.records import Identity, MemoryRecord, elapsed
 from memory_core.text.passages import sentences
 from memory_core.text.time.dates import resolve
 from memory_core.text.time.timestamps import DAY, day_of
+from memory_core.text.words import content_words
 from server.protocol import rendering, schemas
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ MORE = 10
 _CHARS = 150
 """Of one memory."""
 OPEN_DAYS = 30
-"""After that many days what was undecided is no longer told."""
+"""After that many days what was undecided is no longer told, nor asked which of two holds."""
 
 _OPEN = re.compile(
     r"(?:^|\n)\W{0,6}to-?do\b(?=\W* )(?!(?: |-)(?:list|page|app|service|comment)s?\b)|\bto-?do: "
@@ -60,13 +61,14 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
     first = day_of(now)
     last = first + timedelta(days=DAYS)
     brief = memory.brief(who, tag, session, (first.isoformat(), last.isoformat()))
-    doubted, due = [pair.older for pair in brief.doubts], [each for _, each in brief.due]
+    lately = (pair for pair in brief.doubts if _is_lately(pair.newer, now))
+    doubted, due = [pair.older for pair in lately], [each for _, each in brief.due]
     parts = [
         *_listed("wish", brief.wishes, WISHES, _wishing),
         *_listed("profile", brief.profile, PROFILE),
         *((f"[due {day}] {each.id}", [_naming(day, each)]) for day, each in brief.due[:DUE]),
         *_last(brief),
-        *_listed("open", (each for each in brief.recent if _is_open(each, now)), OPEN),
+        *_listed("open", _open(brief.recent, now), OPEN),
         *_listed(
             "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
         ),
@@ -123,9 +125,25 @@ def _naming(day: str, memory: MemoryRecord) -> str:
     return next(named, memory.text)
 
 
-def _is_open(memory: MemoryRecord, now: float) -> bool:
-    lately = elapsed(memory.occurred_at, now) <= OPEN_DAYS * DAY
-    return lately and _OPEN.search(memory.text) is not None
+def _open(recent: Sequence[MemoryRecord], now: float) -> Iterator[MemoryRecord]:
+    """Those of *recent*, the newest first, that leave something open and that nothing settles."""
+    later: list[frozenset[str]] = []
+    for each in recent:
+        said = frozenset(content_words(each.text))
+        if not _OPEN.search(each.text):
+            later.append(said)
+        elif _is_lately(each, now) and not any(_settles(said, other) for other in later):
+            yield each
+
+
+def _settles(asked: frozenset[str], said: frozenset[str]) -> bool:
+    """True when both share two words or more, and half of those of the shorter one."""
+    shared = len(asked & said)
+    return shared > 1 and 2 * shared >= min(len(asked), len(said))
+
+
+def _is_lately(memory: MemoryRecord, now: float) -> bool:
+    return elapsed(memory.occurred_at, now) <= OPEN_DAYS * DAY
 
 
 def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list[str]]:

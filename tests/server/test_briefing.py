@@ -293,6 +293,34 @@ def test_what_is_open_says_so(memory: Memory, text: str, *, is_open: bool) -> No
     assert ("[open]" in told(memory)) == is_open
 
 
+@pytest.mark.parametrize(
+    ("later", "is_open"),
+    [
+        ("we go with steel for the new mooring", False),
+        ("decided: the new mooring gets a chain", False),
+        ("Stahl für den Steg ist bestellt", True),
+        ("the steel bridge was closed for the winter", True),
+        ("still undecided about steel or chain for the new mooring", True),
+    ],
+)
+def test_what_was_settled_later_is_no_longer_open(
+    memory: Memory, later: str, *, is_open: bool
+) -> None:
+    asked = note(memory, "undecided: steel or chain for the new mooring", days=9)
+    note(memory, later, days=2)
+    assert (f"[open] {asked}" in told(memory)) == is_open
+
+
+@pytest.mark.parametrize(("days", "asked"), [(29, True), (31, False)])
+def test_which_of_two_holds_is_asked_for_a_month(
+    memory: Memory, days: float, *, asked: bool
+) -> None:
+    older = "my boss is Ines and sits in the tower by the lock"
+    note(memory, older, days=90)
+    note(memory, "my boss isn't Ines", days=days)
+    assert ("[doubtful, ask which holds]" in told(memory)) == asked
+
+
 def test_a_note_that_begins_with_another_project_is_told_there_alone(memory: Memory) -> None:
     say(memory, "The lens has a crack.", "one", "project:north-light", 9)
     say(memory, BEGAN, "two", HARBOUR, 9)
