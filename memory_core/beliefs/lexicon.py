@@ -98,8 +98,8 @@ PHRASES = lazy_pattern(
 
 
 NEGATED = lazy_pattern(
-    r"(?:\b(?:not|no|nicht|kein\w{0,2})|n't) (?:the |in |at |on |im |am |any |need |have |use |eat"
-    r" |drink |want )?([^\W\d_]\w+)"
+    r"(?:\b(?:not|no|nicht|kein\w{0,2})|n't) (?:longer |more |länger |mehr )?"
+    r"(?:the |in |at |on |im |am |any |need |have |use |eat |drink |want )?([^\W\d_]\w+)"
     r"|\b([^\W\d_]\w+) (?:was|were|war|waren)(?:n't| not| too| zu| nicht)\b"
 )
 """A word that is denied, or of which something is said that is over: "the shed was too damp"."""

@@ -116,11 +116,14 @@ def gives(kind: str, text: str) -> bool:
             day = _HOUR.search(text) or _WEEKDAY.search(text)
             return bool(day) or any(mentions(text, _ANY_DAY))
         case "number":
-            return bool(numbers(text)) or any(char.isdigit() for char in text)
+            amounts = _LABEL.sub(" ", text)
+            return bool(numbers(amounts)) or any(char.isdigit() for char in amounts)
         case _:
             return _PLACED.search(text) is not None
 
 
+_LABEL = lazy_pattern(r"(?<!\w)(?![vV][0-9])[^\W\d_]{1,40}[0-9]\w{0,40}")
+"""A name with a digit, which is no amount: "S3", "B12"."""
 _WHO = lazy_pattern(
     r"^(?:and )?(?:who|wer|wem|wen|qui|chi|quién)(?:['\u2019]s|se)?\b"
     r"|\bnames?\b|\bcalled\b|\bheiß(?:t|en)\b|\bs['\u2019]appelle|\bse llama\b|\bsi chiama\b",

@@ -230,7 +230,8 @@ _NOTED = lazy_pattern(
     r"|(?:has )?(?:asked|told)(?: \w{1,20}){0,2}"
     r" (?:not to|never to|to (?:always|never|stop|avoid|keep))"
     r"|bevorzugt|möchte (?:keine?n?|immer|nur)|will (?:keine?n?|immer|nur)|mag keine?n?)\b"
-    r"|(?:\w{1,20} )?(?:preferences?|conventions?|guidelines?|house rules?|code style"
+    r"|(?:(?:house )?rules?|regeln?)(?: (?:for|für) [^:\n]{1,40})?: "
+    r"|(?:\w{1,20} )?(?:preferences?|conventions?|guidelines?|code style"
     r"|präferenz(?:en)?|konvention(?:en)?|vorgaben?): "
     r"|(?:commit messages?|commits|prs|pull requests|branch(?:es| names)|comments|docstrings"
     r"|answers|replies|responses|antworten|kommentare): )",

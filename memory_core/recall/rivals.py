@@ -17,7 +17,7 @@ import numpy as np
 from memory_core.beliefs import authority, quoted
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.question import Past
-from memory_core.beliefs.sentence import read, read_all
+from memory_core.beliefs.sentence import read, read_all, says_what
 from memory_core.beliefs.shared import about_one, held
 from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
@@ -152,12 +152,21 @@ class _Close:
                 continue
             if known not in (None, other) and not self._is_near(last, other):
                 continue
+            if self._denies_another(path, other):
+                continue
             sure = len(path) == 1 and other in self.places[:FIRST]
             if (sure or self._covers(path, other)) and all(
                 self._took(each, other) for each in path
             ):
                 return other
         return None
+
+    def _denies_another(self, path: Sequence[int], place: int) -> bool:
+        """True when *place* says that something is not so which none on the *path* says is."""
+        said = read_all(self._memory(place).text)
+        denied = {word for each in said for word in each.denied if says_what(word)}
+        others = (words(self._memory(each).text) for each in path)
+        return bool(denied) and not any(held(denied, other) for other in others)
 
     def _covers(self, path: Sequence[int], place: int) -> bool:
         """True when *place* has as many words of the query as each on the *path*.

@@ -72,6 +72,7 @@ def test_the_kind_of_answer(query: str, kind: str, noun: str) -> None:
         ("time", "18:30, Eingang hinten", "18 Stühle"),
         ("number", "seven chairs", "many chairs"),
         ("number", "v2", "a few"),
+        ("number", "14 nodes", "it is served from S3"),
         ("place", "behind the shed", "it squeaks"),
         ("place", "hinterm Haus, im Schuppen", "es quietscht"),
     ],

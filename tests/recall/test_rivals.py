@@ -297,3 +297,51 @@ def test_what_names_a_day_itself_is_no_rule_that_holds_again(memory: Memory) -> 
     older = "The choir has a new leader. Its concert is on 23 June"
     newer = "the hall is flooded, so the choir sings on the 30th of June"
     assert first(memory, older, newer, "What day is the choir's concert?") == newer
+
+
+STACK = (
+    "web: React 18 with Vite 5, routing via react-router 6, hosted on Netlify.",
+    "Upgraded web to React 19, had to patch two typings.",
+    "web is not on Netlify any more, it is served from S3 and CloudFront.",
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "number"),
+    [("web react version", 1), ("which react does web use?", 1), ("where is web hosted?", 2)],
+)
+def test_of_two_changes_of_one_text_the_one_that_is_asked_for_comes_first(
+    memory: Memory, asked: str, number: int
+) -> None:
+    for days, text in enumerate(STACK):
+        memory.remember(ME, RememberRequest(text, when=THEN + 20 * days * DAY))
+    found = memory.recall(ME, RecallRequest(asked, k=5, context=0))
+    assert found.hits[0].memory.text == STACK[number]
+
+
+CHAIN = (
+    "For chair joints I use hide glue, always have.",
+    "gave in and bought epoxy for the chair joints, hide glue gels in this cold shed",
+    "shed is warm, pot's on the stove, chair joints get bone glue like my father's",
+)
+
+
+def test_the_last_of_several_changes_comes_first(memory: Memory) -> None:
+    for days, text in enumerate((*CHAIN, "chair no. 6 of the set is done, two to go")):
+        memory.remember(ME, RememberRequest(text, when=THEN + 15 * days * DAY))
+    found = memory.recall(ME, RecallRequest("what glue am I using for the chair joints?"))
+    assert found.hits[0].memory.text == CHAIN[2]
+
+
+def test_behind_the_first_change_only_what_says_as_much_of_what_was_asked_goes_on(
+    memory: Memory,
+) -> None:
+    told = (
+        "The barn conversion is waiting for planning permission.",
+        "The council waved the barn conversion through, builders are on site.",
+        "the old John Deere went to a dealer in Hereford, the builders have a Fendt",
+    )
+    for days, text in enumerate(told):
+        memory.remember(ME, RememberRequest(text, when=THEN + 15 * days * DAY))
+    found = memory.recall(ME, RecallRequest("What is the status of the barn conversion?"))
+    assert found.hits[0].memory.text == told[1]
