@@ -74,6 +74,7 @@ def test_the_kind_of_answer(query: str, kind: str, noun: str) -> None:
         ("number", "v2", "a few"),
         ("number", "14 nodes", "it is served from S3"),
         ("place", "behind the shed", "it squeaks"),
+        ("place", "summer holiday = Tromsø", "summer holiday, sorted"),
         ("place", "hinterm Haus, im Schuppen", "es quietscht"),
     ],
 )

@@ -31,6 +31,7 @@ from memory_core.beliefs.restated import restated, taken_back
         ("Die Leiter hängt im Keller.", "Die Leiter hängt jetzt im Flur."),
         ("the request timeout is 10s now", "the request timeout is 30s again"),
         ("Default branch is main now.", "Default branch is trunk again."),
+        ("The mower now stands in the shed.", "The mower stands in the garage again."),
         ("Die Miete beträgt jetzt 900.", "Die Miete beträgt wieder 850."),
     ],
 )

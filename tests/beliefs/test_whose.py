@@ -59,6 +59,7 @@ THE_SAME = [
     ("his cousin Ben does judo", "his cousin Ben does karate now"),
     ("our rent is 1450", "Hahn's letter came, it is 1520 now"),
     ("we ship on Mondays", "the team ships on Thursdays now"),
+    ("we ship on Mondays", "everybody ships on Thursdays"),
     ("we ship on Mondays", "shipping is on Thursdays now"),
     ("we meet at the hut", "band meets at the hall now"),
     ("I take 20 mg of the blue ones", "the doctor takes me down to 10 mg"),

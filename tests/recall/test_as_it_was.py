@@ -93,6 +93,23 @@ def test_what_tells_of_the_time_asked_about_held_then(memory: Memory) -> None:
     assert answers(memory, told, "what was the rent in may?")[0] == told["2026-09-10"]
 
 
+def test_what_was_to_hold_later_did_not_hold_then(memory: Memory) -> None:
+    told = {
+        "2026-03-10": "our rent is 1450",
+        "2026-06-10": "our rent is 1300 now, from 1 July 2026 until 31 October 2026",
+    }
+    assert answers(memory, told, "what was the rent in june?")[0] == told["2026-03-10"]
+
+
+def test_what_was_replaced_on_purpose_is_shown_for_its_time(memory: Memory) -> None:
+    old = memory.remember(ME, RememberRequest(RENT["2026-03-10"], when=at("2026-03-10"))).id
+    new = "the landlord wants 1520 for our rent now"
+    memory.remember(ME, RememberRequest(new, when=at("2026-06-10"), replaces=old))
+    for asked, first in (("what was our rent in april?", old), ("what is our rent?", "")):
+        found = memory.recall(ME, RecallRequest(asked, k=4, context=0))
+        assert (found.hits[0].memory.id == old) == bool(first)
+
+
 def test_another_ones_is_not_what_held_before(memory: Memory) -> None:
     told = {
         "2026-03-10": "Marta's bees are behind the church",

@@ -337,11 +337,11 @@ def test_behind_the_first_change_only_what_says_as_much_of_what_was_asked_goes_o
     memory: Memory,
 ) -> None:
     told = (
-        "The barn conversion is waiting for planning permission.",
-        "The council waved the barn conversion through, builders are on site.",
-        "the old John Deere went to a dealer in Hereford, the builders have a Fendt",
+        "Logs of the tracking backend end up in Splunk.",
+        "Since the contract expired the tracking backend ships its logs to Loki.",
+        "Ever since the bank has that categories feature I log my expenses in their app.",
     )
     for days, text in enumerate(told):
-        memory.remember(ME, RememberRequest(text, when=THEN + 15 * days * DAY))
-    found = memory.recall(ME, RecallRequest("What is the status of the barn conversion?"))
+        memory.remember(ME, RememberRequest(text, when=THEN + 10 * days * DAY))
+    found = memory.recall(ME, RecallRequest("Where do the logs of the tracking backend end up?"))
     assert found.hits[0].memory.text == told[1]

@@ -192,3 +192,10 @@ def test_another_complement_of_the_verb_is_no_other_value(minilm: Embedder) -> N
     ):
         pair = replace(rivals(minilm, query, made, newer), score=0.9)
         assert likely(pair, minilm.documents, 0.35) is value
+
+
+def test_in_small_letters_no_name_is_missed(minilm: Embedder) -> None:
+    older = "Our GP is Dr Hallam at the Mill Lane surgery."
+    newer = "hallam's retired, they've assigned us dr osei as gp"
+    assert answers(Rivals("who is our GP?", older, newer, 0.96, 0.64))
+    assert not answers(Rivals("who is our GP?", older, "The GP is closed in May", 0.96, 0.64))

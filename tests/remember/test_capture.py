@@ -89,6 +89,14 @@ def test_what_is_written_beside_output_is_kept_without_it(
     assert kept.trust == "user"
 
 
+def test_what_a_program_said_between_its_lines_is_nobodys(memory: Memory) -> None:
+    lines = LOG.split("\n")
+    lines[20:20] = ["the billing service moved to the new queue yesterday"]
+    seen = says(memory, "\n".join([f"{SAID}:", *lines]), session="s")
+    assert seen.receipt is not None
+    assert "billing" not in memory.get(ME, seen.receipt.id).text
+
+
 @pytest.mark.parametrize("form", ["{output}", "why?\n{output}", "{output}\nfix it please"])
 def test_output_beside_which_nothing_is_told_is_left_out(memory: Memory, form: str) -> None:
     for output, reason in ((LOG, "log lines"), (TRACE, "stack trace")):

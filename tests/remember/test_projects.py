@@ -24,6 +24,7 @@ PAIRS = [
     ("coverage threshold is 80%", "coverage threshold is 90% from now on"),
     ("we deploy with helm", "we no longer deploy with helm, it's kustomize"),
     ("the main branch is called trunk", "the main branch is called main"),
+    ("the standup is on Mondays", "the standup is on Tuesdays"),
     ("Der Dev-Server läuft auf Port 4200", "Der Dev-Server läuft jetzt auf Port 5173"),
 ]
 
@@ -88,6 +89,7 @@ def test_of_another_project_nothing_is_a_repeat(memory: Memory, clock: Any) -> N
     said = "always squash the commits before merging"
     first = stored(memory, says(memory, "alpha", said, "a"))
     clock.pass_by(600)
+    assert memory.recall(ME, RecallRequest(said)).hits
     second = stored(memory, says(memory, "beta", said, "b"))
     assert (first.tags, second.tags) == (("project:alpha",), ("project:beta",))
     clock.pass_by(DAY)
@@ -131,6 +133,16 @@ def test_a_value_that_comes_back_is_no_echo(
     assert any(not hit.memory.superseded_by for hit in current)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [PAIRS[0], ("Default branch is trunk.", "Default branch is main now.")]
+)
+def test_nor_is_it_on_the_same_day(memory: Memory, clock: Any, before: str, after: str) -> None:
+    for number, said in enumerate((before, after, before)):
+        clock.pass_by(600)
+        memory.recall(ME, RecallRequest(said))
+        assert says(memory, "alpha", said, f"s{number}").receipt is not None, said
+
+
 def test_an_assistant_that_repeats_what_is_out_of_date_is_an_echo(
     memory: Memory, clock: Any
 ) -> None:
@@ -141,3 +153,28 @@ def test_an_assistant_that_repeats_what_is_out_of_date_is_an_echo(
     memory.recall(ME, RecallRequest(before))
     turn = ConversationTurn("assistant", before, session="c", tags=["project:alpha"])
     assert [left.reason for left in memory.observe(ME, turn).skipped] == ["echo of recalled text"]
+
+
+def test_what_other_projects_say_hides_no_change(memory: Memory, clock: Any) -> None:
+    before, after = PAIRS[3]
+    for project in ("beta", "gamma", "delta", "epsilon"):
+        says(memory, project, f"{before} and flux", project)
+    mine = stored(memory, says(memory, "alpha", before, "a"))
+    clock.pass_by(30 * DAY)
+    says(memory, "alpha", after, "b")
+    superseded = bool(memory.get(ME, mine.id).superseded_by)
+    assert superseded or doubtful(memory) == [(before, after)]
+
+
+def test_what_another_project_says_is_no_newer_answer(memory: Memory, clock: Any) -> None:
+    here, there = "the payouts run on Postgres 14", "the payouts went over to MySQL on Friday"
+    asked = RecallRequest("which database do the payouts run on?", explain=True)
+    for project in ("alpha", "beta"):
+        says(memory, project, "the sensors are read every second", f"s{project}")
+    says(memory, "alpha", here, "a")
+    clock.pass_by(30 * DAY)
+    says(memory, "beta", there, "b")
+    clock.pass_by(DAY)
+    found = memory.recall(ME, asked)
+    assert found.hits[0].memory.text == here
+    assert not any("newer" in hit.why for hit in found.hits)

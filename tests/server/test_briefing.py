@@ -328,7 +328,10 @@ def test_a_note_that_begins_with_another_project_is_told_there_alone(memory: Mem
     note(memory, "harbour's crane: never leave the hook down.")
     note(memory, "In the north-light repo, always run `make lens`.")
     note(memory, "Always wear a helmet in the harbour and elsewhere.")
+    note(memory, "north-light: the lamp listens on port 4100.", days=9)
+    note(memory, "north-light: the lamp listens on port 4200 now.", days=2)
     here, there = told(memory), told(memory, "north-light")
+    assert ("4100" in here, "4100" in there) == (False, True)
     assert ("gloves" in here, "make lens" in here, "hook" in here) == (False, False, True)
     assert ("gloves" in there, "make lens" in there, "hook" in there) == (True, True, False)
     assert "helmet" in here
