@@ -13,7 +13,7 @@ from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
+from memory_core.records import Change, Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.text.time.dates import query_dates
 
@@ -108,6 +108,19 @@ def test_what_was_replaced_on_purpose_is_shown_for_its_time(memory: Memory) -> N
     for asked, first in (("what was our rent in april?", old), ("what is our rent?", "")):
         found = memory.recall(ME, RecallRequest(asked, k=4, context=0))
         assert (found.hits[0].memory.id == old) == bool(first)
+
+
+def test_what_was_put_in_doubt_later_held_then(memory: Memory) -> None:
+    older = "Frau Huber has our spare key. She is in until noon. Ring twice."
+    newer, asked = "the spare key is with the schmidts now", "who had the spare key in april?"
+    old, new = (
+        memory.remember(ME, RememberRequest(text, when=at(day))).id
+        for text, day in ((older, "2026-03-10"), (newer, "2026-09-10"))
+    )
+    assert memory.recall(ME, RecallRequest(asked)).hits[0].memory.text == newer
+    link = Change("link", new, {"b": old, "kind": "doubts", "weight": 1.0}, actor="me")
+    memory._runtime.parts().store.commit(lambda tx: tx.append(link))
+    assert memory.recall(ME, RecallRequest(asked)).hits[0].memory.text == older
 
 
 def test_another_ones_is_not_what_held_before(memory: Memory) -> None:

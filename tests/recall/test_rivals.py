@@ -337,11 +337,11 @@ def test_behind_the_first_change_only_what_says_as_much_of_what_was_asked_goes_o
     memory: Memory,
 ) -> None:
     told = (
-        "Logs of the tracking backend end up in Splunk.",
-        "Since the contract expired the tracking backend ships its logs to Loki.",
-        "Ever since the bank has that categories feature I log my expenses in their app.",
+        "I have two espressos after lunch.",
+        "My cardiologist took coffee off the list. After lunch it's a pot of rooibos.",
+        "Lunch with the Latvian delegation: 72 euros.",
     )
     for days, text in enumerate(told):
         memory.remember(ME, RememberRequest(text, when=THEN + 10 * days * DAY))
-    found = memory.recall(ME, RecallRequest("Where do the logs of the tracking backend end up?"))
+    found = memory.recall(ME, RecallRequest("What do I drink after lunch?"))
     assert found.hits[0].memory.text == told[1]

@@ -24,7 +24,7 @@ PAIRS = [
     ("coverage threshold is 80%", "coverage threshold is 90% from now on"),
     ("we deploy with helm", "we no longer deploy with helm, it's kustomize"),
     ("the main branch is called trunk", "the main branch is called main"),
-    ("the standup is on Mondays", "the standup is on Tuesdays"),
+    ("the standup is on Monday at ten", "the standup is on Tuesday at ten"),
     ("Der Dev-Server läuft auf Port 4200", "Der Dev-Server läuft jetzt auf Port 5173"),
 ]
 
@@ -156,25 +156,31 @@ def test_an_assistant_that_repeats_what_is_out_of_date_is_an_echo(
 
 
 def test_what_other_projects_say_hides_no_change(memory: Memory, clock: Any) -> None:
-    before, after = PAIRS[3]
-    for project in ("beta", "gamma", "delta", "epsilon"):
-        says(memory, project, f"{before} and flux", project)
-    mine = stored(memory, says(memory, "alpha", before, "a"))
+    def note(project: str, text: str) -> str:
+        tags = [f"project:{project}"]
+        return memory.remember(ME, RememberRequest(text, tags=tags)).id
+
+    before, after = "we ship our logs to Splunk", "the logs go to Loki, Splunk got too expensive"
+    for project, place in (("beta", "Datadog"), ("gamma", "Elastic"), ("delta", "Splunk Cloud")):
+        note(project, f"we ship our logs to {place}")
+    note("alpha", before)
     clock.pass_by(30 * DAY)
-    says(memory, "alpha", after, "b")
-    superseded = bool(memory.get(ME, mine.id).superseded_by)
-    assert superseded or doubtful(memory) == [(before, after)]
+    note("alpha", after)
+    assert doubtful(memory) == [(before, after)]
 
 
-def test_what_another_project_says_is_no_newer_answer(memory: Memory, clock: Any) -> None:
-    here, there = "the payouts run on Postgres 14", "the payouts went over to MySQL on Friday"
-    asked = RecallRequest("which database do the payouts run on?", explain=True)
-    for project in ("alpha", "beta"):
-        says(memory, project, "the sensors are read every second", f"s{project}")
-    says(memory, "alpha", here, "a")
+@pytest.mark.parametrize("project", ["alpha", "beta"])
+def test_what_another_project_says_is_no_newer_answer(
+    memory: Memory, clock: Any, project: str
+) -> None:
+    here = "The barn conversion is waiting for planning permission."
+    there = "The council waved the barn conversion through, builders are on site."
+    for text in ("The sensors are read every second.", "We have choir on Thursdays."):
+        memory.remember(ME, RememberRequest(text))
+    memory.remember(ME, RememberRequest(here, tags=["project:alpha"]))
     clock.pass_by(30 * DAY)
-    says(memory, "beta", there, "b")
+    memory.remember(ME, RememberRequest(there, tags=[f"project:{project}"]))
     clock.pass_by(DAY)
-    found = memory.recall(ME, asked)
-    assert found.hits[0].memory.text == here
-    assert not any("newer" in hit.why for hit in found.hits)
+    asked = RecallRequest("what is the status of the barn conversion?", context=0)
+    found = memory.recall(ME, asked).hits[0].memory.text
+    assert found == (there if project == "alpha" else here)

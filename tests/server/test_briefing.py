@@ -299,6 +299,7 @@ def test_what_is_open_says_so(memory: Memory, text: str, *, is_open: bool) -> No
         ("we go with steel for the new mooring", False),
         ("decided: the new mooring gets a chain", False),
         ("Stahl für den Steg ist bestellt", True),
+        ("steel is expensive", True),
         ("the steel bridge was closed for the winter", True),
         ("still undecided about steel or chain for the new mooring", True),
     ],
