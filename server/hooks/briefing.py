@@ -129,10 +129,12 @@ def _open(recent: Sequence[MemoryRecord], now: float) -> Iterator[MemoryRecord]:
     """Those of *recent*, the newest first, that leave something open and that nothing settles."""
     later: list[frozenset[str]] = []
     for each in recent:
+        if not _is_lately(each, now):
+            return
         said = frozenset(content_words(each.text))
         if not _OPEN.search(each.text):
             later.append(said)
-        elif _is_lately(each, now) and not any(_settles(said, other) for other in later):
+        elif not any(_settles(said, other) for other in later):
             yield each
 
 
