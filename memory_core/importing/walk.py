@@ -323,7 +323,7 @@ class _Import:
             if not (text := relevance.without_recalled(found.text).strip()):
                 self.report.left_out["echo of recalled text"] += 1
                 return False
-            if found.gated and (reason := relevance.gate(text, found.role)):
+            if found.gated and (reason := relevance.kept(text, found.role)[1]):
                 self.report.left_out[reason] += 1
                 return False
         if found.many or found.replaces:
@@ -532,11 +532,16 @@ def _text_of(record: Mapping[str, Any]) -> str:
 
 
 def _said(found: Incoming) -> str:
-    """The text of *found*; of a turn without what was recalled for it or added by a client."""
+    """The text of *found*; of a turn without what was recalled for it, or added by a client.
+
+    Of a turn beside the output of a program, what somebody wrote.
+    """
     if not found.turn:
         return found.text
     text = relevance.without_recalled(found.text)
-    return (relevance.without_blocks(text) if found.gated else text).strip()
+    if found.gated:
+        text = relevance.without_blocks(relevance.kept(text, found.role)[0])
+    return text.strip()
 
 
 def _label(text: str) -> str:

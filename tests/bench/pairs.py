@@ -22,7 +22,7 @@ import random
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -37,12 +37,13 @@ from memory_core.embedding.embedder import choose
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
-from memory_core.remember.request import RememberRequest
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 DATA = Path(__file__).parents[1] / "evals" / "data"
 ME = Identity("me")
 DAY = 86_400.0
 BESIDE = 10
+OF = ("pairs", "corrections", "people", "changes")
 FIRST = 5
 """Places that are looked at."""
 
@@ -73,21 +74,33 @@ class Told:
 
     def tell(self, pair: Pair, which: str, after: float) -> None:
         self.clock.pass_by(after)
-        self.ids[pair["id"], which] = self.memory.remember(ME, RememberRequest(pair[which])).id
+        if pair.get(f"{which}_as") == "prompt":
+            turn = ConversationTurn("user", pair[which], session=f"{pair['id']} {which}")
+            stored = self.memory.observe(ME, turn).receipt
+        else:
+            stored = self.memory.remember(ME, RememberRequest(pair[which]))
+        self.ids[pair["id"], which] = stored.id if stored else ""
 
     def judged(self, pair: Pair) -> Counter[str]:
         """What is counted of *pair*."""
         older, newer = (self.ids[pair["id"], which] for which in ("older", "newer"))
-        found = self.memory.recall(ME, RecallRequest(pair["question"], k=FIRST, rehearse=False))
-        order = [hit.memory.id for hit in found.hits if hit.memory.id in (older, newer)]
         right = self.ids[pair["id"], pair["first"]]
         doubts = {(each.older.id, each.newer.id) for each in self.memory.doubts(ME)}
-        return Counter(
+        found = Counter(
             pairs=1,
-            right=order[:1] == [right],
-            superseded=bool(self.memory.get(ME, older).superseded_by),
+            right=self._order(pair["question"], (older, newer))[:1] == [right],
+            superseded=bool(older and self.memory.get(ME, older).superseded_by),
             doubted=(older, newer) in doubts,
+            lost=(older, newer).count(""),
         )
+        if rest := pair.get("rest"):
+            found.update(rests=1, rest=self._order(rest, (older, newer))[:1] == [older])
+        return found
+
+    def _order(self, question: str, ids: Sequence[str]) -> list[str]:
+        """Those of *ids* that are found first, in their order."""
+        found = self.memory.recall(ME, RecallRequest(question, k=FIRST, rehearse=False))
+        return [hit.memory.id for hit in found.hits if hit.memory.id in ids]
 
 
 def alone(pairs: Iterable[Pair], every: list[Pair], embedder: Embedder) -> dict[str, Counter[str]]:
@@ -122,7 +135,7 @@ def main() -> None:
     """Print the counts of one half."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("half", nargs="?", choices=("dev", "apart", "all"), default="apart")
-    parser.add_argument("--of", choices=("pairs", "corrections", "people"), default="pairs")
+    parser.add_argument("--of", choices=OF, default="pairs")
     parser.add_argument("--together", action="store_true", help="all in one memory")
     parser.add_argument("--show", action="store_true", help="those that are wrong")
     given = parser.parse_args()
@@ -143,6 +156,8 @@ def main() -> None:
         print(
             f"{name:11} right {count['right']:2} of {count['pairs']}, older note superseded "
             f"{count['superseded']}, in doubt {count['doubted']}"
+            + f", not kept {count['lost']}" * bool(count["lost"])
+            + f", the rest first {count['rest']} of {count['rests']}" * bool(count["rests"])
         )
 
 

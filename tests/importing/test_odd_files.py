@@ -458,6 +458,16 @@ def test_what_an_agent_told_its_subagent_is_not_the_users(memory: Memory, bring:
     assert texts(memory) == []
 
 
+def test_a_turn_with_a_log_keeps_what_its_author_wrote(memory: Memory, bring: Bring) -> None:
+    lines = [f"2024-05-07T09:{n:02}:00Z INFO payouts worker={n} took 12ms" for n in range(40)]
+    log = "\n".join(lines)
+    said = "The payouts moved to the new queue on Monday."
+    asked = ("Why is that?\n" + log, "It drains the old queue first, then the new one.")
+    report = bring("rollout-1.jsonl", rollout("s", f"{said}\n{log}", ANSWERED, *asked))
+    assert report.left_out["log lines"] == 1
+    assert sorted(texts(memory)) == sorted([said, ANSWERED, asked[1]])
+
+
 def test_a_checkpoint_of_a_recorded_chat_is_told_once(memory: Memory, tmp_path: Path) -> None:
     folder = tmp_path / "tmp" / "0a1b"
     (folder / "chats").mkdir(parents=True)

@@ -30,7 +30,7 @@ from memory_core.records import PROJECT
 _HEADING = re.compile(r"(#{1,6})\s(.*)")
 _BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,4}[.)])\s+(.*)")
 _UNDERLINE = re.compile(r" {0,3}([=-])\1+\s*")
-_RULE = re.compile(r"\s{0,3}([-*_])\s*(?:\1\s*){2,}")
+_RULE = re.compile(r"\s{0,3}(?:-\s*-\s*-[-\s]*|\*\s*\*\s*\*[*\s]*|_\s*_\s*_[_\s]*)")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _OBSERVATION = re.compile(r"\[([^\[\]\s][^\[\]]{0,60})\]\s+(.+)", re.DOTALL)
 _RELATION = re.compile(
