@@ -75,4 +75,7 @@ def is_command_line(sentence: str) -> bool:
     program = sentence.removeprefix("$ ").partition(" ")[0] in _PROGRAMS
     if not _PROGRAM.match(sentence) or not (program or _FLAG.search(sentence)):
         return False
-    return ": " not in sentence and _SPEAKING.isdisjoint(sentence.split())
+    given = sentence.rstrip(".!").split()[1:]
+    if any(word.isalpha() and len(word) > 4 and word.endswith("ed") for word in given):
+        return False  # "npm token rotated"
+    return ": " not in sentence and _SPEAKING.isdisjoint(given)

@@ -54,6 +54,10 @@ USER = [
     ("Please use metric units in recipes.", "statement"),
     ("please use the metric one", "request"),
     ("write this down: nora is on call", "statement"),
+    ("npm token rotated", "statement"),
+    ("docker image pushed and tagged.", "statement"),
+    ("npm run build", "request"),
+    ("docker compose up", "request"),
     # what is told behind a question or a request without a mark
     ("any idea for a snack my son is diabetic", "statement"),
     ("how do I tell my choir i'm moving away", "statement"),
