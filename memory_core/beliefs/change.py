@@ -51,6 +51,11 @@ _CLAUSE = lazy_pattern(
     r"[;,]\s+(?!(?:in|at|on|near|with|by|from|to|of|im|am|bei|mit|auf|von|zu)\b)"
     r"|\b(?:and|but|while|und|aber)\b"
 )
+_OBLIGES = lazy_pattern(
+    r"\b(?:(?:has|have|needs?|ought) to be|must be|should be|to be \w+ by|(?:muss|müssen|sollen?)\b"
+    r".{1,80}\bwerden)\b"
+)
+"""That something is to be done, of which the same words say later that it is done."""
 _PLACE = lazy_pattern(
     r"\b(?:in|at|im|bei|auf|with|mit) (?:the |der |dem |den |a |my |our )?([^\W\d_]\w+)"
 )
@@ -115,13 +120,22 @@ def change(older: str, newer: str) -> Found | None:
     about = max(two, key=lambda now: sum(held(each.content, now.content) for each in one))
     part = _touched(one, about)
     fresh = {cue for now in _about(one, two) for cue in now.cues}
-    fresh -= {cue for then in one for cue in then.cues}
+    fresh -= {cue for then in one if not _obliges(then) for cue in then.cues}
     if brief := next((said for now in two if (said := _brief(now))), ""):
         return Found(WORDS, (brief,), part, passing=True)
     if fresh and any(_matter(then, now) for then in one for now in two):
         return Found(MATTER, _quoted(fresh, newer), part)
     fresh -= WEAK_ONLY
     return Found(WORDS, _quoted(fresh, newer), part) if fresh else Found(PRESUMED, (), part)
+
+
+def is_to_be_done(text: str) -> bool:
+    """True when a sentence of *text* says that something has to be done."""
+    return any(_obliges(each) for each in read_all(text))
+
+
+def _obliges(then: Sentence) -> bool:
+    return _OBLIGES.search(then.lowered) is not None
 
 
 def _about(one: Sequence[Sentence], two: Sequence[Sentence]) -> Sequence[Sentence]:

@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory_core.beliefs import authority, change, competing, denied, forms, quoted, whose
+from memory_core.beliefs import (
+    authority,
+    change,
+    competing,
+    denied,
+    forms,
+    overview,
+    quoted,
+    whose,
+)
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
@@ -19,6 +28,9 @@ from memory_core.beliefs.withdrawn import withdraws
 from memory_core.link_kinds import UPDATES
 from memory_core.records import DERIVED, MemoryRecord
 from memory_core.text.time import validity
+
+LEAST_OF_ALL = 0.25
+"""The cosine from which an item of an overview may be near to what is far from all of it."""
 
 TURNED_COSINE = 0.85
 """From which two texts may hold the same words in another order; measured on reversals: 0.86."""
@@ -104,6 +116,22 @@ def compare_texts(
             return replace(
                 found, kind=change.WORDS, words=(said,), supersedes=UPDATES if sure else ""
             )
+    part, said, named = overview.other_figure(older, newer)
+    near_enough = named or near.cosine is None or near.cosine >= competing.LEAST
+    if part and near_enough and not _is_of_another(older, newer):
+        return change.Found(change.WORDS, (said,), part)
+    if part := overview.part(older, newer):
+        found = compare_texts(overview.item(older, newer), newer, _of_an_item(near), names)
+        told = found is not None and (found.worded or found.passing)
+        return replace(found, part=part, supersedes="") if found is not None and told else None
+    found = _weighed(older, newer, near)
+    if found is not None and (found.worded or found.passing):
+        return found
+    return _over(older, newer) or found
+
+
+def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
+    """How *newer* puts *older* out of date, where both are likely to compete."""
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
     matter = change.may_be_a_matter(older, newer)
     if not turned and not matter and not _may_be_likely(older, newer, near):
@@ -120,8 +148,9 @@ def compare_texts(
     told = found.worded or found.passing
     if told:
         near = replace(near, margin=near.ahead)
-    # an exception mostly has the form of its rule
-    likelihood = competing.likelihood(older, newer, near, form=not found.passing)
+    # an exception mostly has the form of its rule, and what is done that of what was to be done
+    form = not found.passing and not change.is_to_be_done(older)
+    likelihood = competing.likelihood(older, newer, near, form=form)
     if likelihood < (LIKELY_WORDED if told else LIKELY):
         return None
     if found.kind == change.PRESUMED and (differ_twice(older, newer) or crossed(older, newer)):
@@ -129,6 +158,22 @@ def compare_texts(
     if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
         return replace(found, supersedes=UPDATES)
     return found
+
+
+def _over(older: str, newer: str) -> change.Found | None:
+    """That *newer* says of a value of *older* that it is over."""
+    said = denied.names_as_over(older, newer)
+    found = change.change(older, newer) if said and not _is_of_another(older, newer) else None
+    if found is None or found.passing:
+        return None
+    return change.Found(change.WORDS, (said,), found.part)
+
+
+def _of_an_item(near: Nearness) -> Nearness:
+    """The nearness of an item of an overview, of which *near* tells that of the whole."""
+    if near.cosine is None or near.cosine < LEAST_OF_ALL:
+        return near
+    return replace(near, cosine=max(near.cosine, competing.LEAST))
 
 
 def _is_of_another(older: str, newer: str) -> bool:

@@ -1,7 +1,8 @@
-"""What a newer text names as wrong beside what is right: "on the 14th, not the 12th".
+"""What a newer text names as wrong or as over: "on the 14th, not the 12th", "vitest is out".
 
 It names the old value itself, which is surer than any likelihood: where the older text says that
-value of the same thing, it is out of date. English and German, by closed classes.
+value of the same thing, it is out of date. English and German, by closed classes, but for the words
+that say of a thing that it is over.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from memory_core.beliefs import lexicon
 from memory_core.beliefs.claims import NEGATIONS, SPELLED
 from memory_core.beliefs.forms import forms_among, same_word
 from memory_core.beliefs.restated import is_behind_a_verb, tokens
-from memory_core.beliefs.sentence import DAYS, Sentence, read_all, says_what
+from memory_core.beliefs.sentence import DAYS, SELF, Sentence, read_all, says_what
+from memory_core.beliefs.shared import held, subject
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
@@ -33,6 +36,38 @@ _ONLY = lazy_pattern(
     rf"\b(?:(?:is|are|was|ist|sind|war) (?:not|nicht|kein\w{{0,2}})|(?:is|are|was)n't) {_VALUE}"
 )
 """One that is named as wrong alone."""
+_SOME = r"((?:[^\s,;:!?()]{1,40} ){0,3}?[^\s,;:!?()]{1,40})"
+_FEW = r"(?:[^\s,;:.!?()]{1,40} )"
+_STOPS = r"(?=[,;:!?()]|\.(?:\s|$)|$)"
+_MOVED = (
+    r"(?:moved|switched|migrated|changed|went|gone|converted|ported|transferred|relocated|shifted"
+    r"|transitioned|renamed|bumped|upgraded|downgraded|raised|lowered|increased|reduced|dropped"
+    r"|cut|extended|shortened|moving|switching|migrating|changing|going|upgrading)"
+)
+_REPLACED = lazy_pattern(
+    rf"\b{_MOVED} {_FEW}{{0,5}}?from {_SOME} (?:on)?to\b"
+    rf"|\bvon {_SOME} (?:auf|zu|nach) {_FEW}{{1,4}}?(?:um|ge|über|auf)?(?:ge\w{{2,20}}t|gestiegen"
+    r"|gezogen|gegangen|gehoben|migriert|portiert)\b"
+    r"|\b(?:swapped|traded|exchanged|ditched|dropped|scrapped|dumped|switched)(?: out)?"
+    rf" {_SOME} for\b"
+    rf"|\b(?:threw|kicked|ripped|tossed|chucked|took) out {_SOME}(?:(?= for\b)|{_STOPS})"
+    rf"|\breplac(?:ed|es|ing) {_SOME} (?:with|by)\b"
+    rf"|\b{_SOME} (?:durch|gegen) {_FEW}{{1,4}}?(?:ersetzt|(?:aus|ein)?getauscht)\b"
+)
+"""A value that is named with what took its place."""
+_OVER = lazy_pattern(
+    rf"(?:^|[,;:.!?–-] |\b(?:and|but|so|und|aber) ){_SOME}"
+    r"(?: (?:is|are|was|were|got|gets|has been|have been|ist|sind|wurden?|wird|hat sich)|'s)"
+    r" (?:(?:\w{2,12}ly|now|already|just|jetzt|endlich|leider|inzwischen|nun|damit) )?"
+    r"(?:deprecated|obsolete|retired|archived|discontinued|cancel\w{0,2}ed|scrapped|dropped|history"
+    r"|removed|reverted|rolled back|replaced|superseded|dissolved|no more|hinfällig|abgesagt"
+    r"|abgeschafft|eingestellt|abgeschaltet|gekündigt|ersetzt|abgelöst|erledigt|aufgelöst"
+    r"|(?:geschichte|(?<=[^\W_] )(?:out|dead|raus|tot))"
+    rf"(?:(?= (?:in|and|now|here|und)\b)|{_STOPS}))\b"
+    rf"|\b(?:no more|goodbye|bye|tschüss|schluss mit) {_SOME}{_STOPS}"
+    rf"|(?:^|[,;:.!?–-] )no {_SOME} please\b"
+)
+"""A value that is named as over."""
 _ENDS = lazy_pattern(
     r"(?<=[^\W_]{3})\.(?:\s|$)|\s[–—-]\s|\b(?:but|and|so|as|because|since|for|when|if|that|which|who|like|sondern"
     r"|und|aber|weil|da|denn|wie|wenn|dass|anymore|any ?more|any longer|mehr|at all)\b"
@@ -46,9 +81,20 @@ _OPENS = frozenset(
 )
 """Words with which no value begins: they say how or when it is not so."""
 
+_BESIDE = frozenset(
+    listed(
+        """by near behind under below above beside beneath opposite between against past neben
+        hinter unter zwischen gegenüber"""
+    )
+)
+"""What stands before a thing that only tells where another one is."""
+
+_USES = SELF | frozenset(listed("use prefer nutze nimm verwende"))
+"""With what a value is told of what the speaker does, or wants done."""
+
 _Contrast = tuple[Sentence, tuple[str, ...], str, bool]
-"""A sentence, the words of a value that it names as wrong, how it says so, and whether the right
-one stands beside it."""
+"""A sentence, the words of a value that it names as wrong or over, how it says so, and whether the
+right one stands beside it."""
 
 
 def names_as_wrong(older: str, newer: str) -> str:
@@ -67,13 +113,26 @@ def is_sure(older: str, newer: str) -> bool:
 
 
 @lru_cache(maxsize=1_024)
+def names_as_over(older: str, newer: str) -> str:
+    """The words by which *newer* says that a value of *older* is over or replaced; "" for none.
+
+    It names that value alone ("vitest is out"), or with what took its place ("moved from webpack to
+    Vite"). Linear in the product of their sentences; never raises.
+    """
+    ends = [each for each in _contrasts(newer, (_REPLACED, _OVER)) if not _is_denied(*each[::2])]
+    for then in _affirmed(older) if ends else ():
+        said = tokens(then.text)
+        for _, wrong, words, _ in ends:
+            place = _place(said, wrong)
+            if place >= 0 and _is_a_value(then, said, place):
+                return words
+    return ""
+
+
+@lru_cache(maxsize=1_024)
 def _found(older: str, newer: str) -> tuple[str, bool] | None:
-    contrasts = _contrasts(newer)
-    if not contrasts:
-        return None
-    for then in read_all(older):
-        if not then.asserts or not NEGATIONS.isdisjoint(then.tokens):
-            continue
+    contrasts = _contrasts(newer, (_RIGHT, _ONLY))
+    for then in _affirmed(older) if contrasts else ():
         said = tokens(then.text)
         for now, wrong, words, both in contrasts:
             place = _place(said, wrong)
@@ -86,14 +145,21 @@ def _found(older: str, newer: str) -> tuple[str, bool] | None:
     return None
 
 
+def _affirmed(text: str) -> Iterator[Sentence]:
+    """The sentences of *text* that say how something is, and not how it is not."""
+    for each in read_all(text):
+        if each.asserts and NEGATIONS.isdisjoint(tokens(each.text)):
+            yield each
+
+
 @lru_cache(maxsize=1_024)
-def _contrasts(text: str) -> tuple[_Contrast, ...]:
-    """The values that *text* names as wrong."""
+def _contrasts(text: str, patterns: tuple[re.Pattern[str], ...]) -> tuple[_Contrast, ...]:
+    """The values that *text* names in the way of one of *patterns*."""
     return tuple(
         (now, value, said, pattern is _RIGHT)
         for now in read_all(text)
         if now.asserts
-        for pattern in (_RIGHT, _ONLY)
+        for pattern in patterns
         for value, said in _values(pattern, now.lowered)
     )
 
@@ -108,7 +174,8 @@ def _values(pattern: re.Pattern[str], lowered: str) -> Iterator[tuple[tuple[str,
             continue
         value = tuple(_plain(word) for word in said if _tells(word))
         if value and len(value) <= MOST_WORDS:
-            yield value, lowered[match.start() : begin + len(phrase)].strip(" ,;:.!?()–—-")
+            end = match.end() if pattern in (_REPLACED, _OVER) else begin + len(phrase)
+            yield value, lowered[match.start() : end].strip(" ,;:.!?()–—-")
 
 
 def _tells(word: str) -> bool:
@@ -140,6 +207,29 @@ def _place(said: Sequence[str], wrong: Sequence[str]) -> int:
 
 def _is_behind_its_subject(before: Sequence[str]) -> bool:
     return is_behind_a_verb(before) or any(_tells(word) for word in before)
+
+
+def _is_denied(now: Sentence, said: str) -> bool:
+    """True for "we haven't moved from Graz to Bruck", where *said* is what follows the denial."""
+    before = tokens(now.lowered.partition(said)[0])
+    return not NEGATIONS.isdisjoint(before)
+
+
+def _is_a_value(then: Sentence, said: Sequence[str], place: int) -> bool:
+    """True where the words at *place* of *then*, *said*, are what it says, and not of what.
+
+    They stand behind a verb or, in a note without one, behind a name.
+    """
+    before = [word for word in said[:place] if word not in lexicon.DETERMINERS]
+    if not before or (before[-1] in _BESIDE and said[place - 1] != before[-1]):
+        return False  # "hangs by the fuse box"
+    if before[0] in _USES:
+        return True
+    if held([said[place]], subject(then)):
+        return False
+    if is_behind_a_verb(said[:place]):
+        return True
+    return not is_behind_a_verb(said) and any(map(_tells, before))
 
 
 def _says_all(now: Sentence, said: Sequence[str], wrong: Sequence[str]) -> bool:

@@ -75,7 +75,12 @@ class Sentence:
     @cached_property
     def asserts(self) -> bool:
         """False for a courtesy, and for what is asked or only thought of."""
-        return not (lexicon.COURTESY.search(self.lowered) or _is_open(self.lowered))
+        return not (lexicon.COURTESY.search(self.lowered) or self.is_open)
+
+    @cached_property
+    def is_open(self) -> bool:
+        """True for what is asked or only thought of."""
+        return lexicon.UNSURE.search(self.lowered) is not None
 
     @cached_property
     def reports(self) -> bool:
@@ -115,11 +120,6 @@ def read(text: str) -> Sentence:
 def spelled_out(text: str) -> str:
     """*text* with "is" for the "'s" behind a word that owns nothing by it: "Ida's at school"."""
     return _CONTRACTED.sub(r"\1 is", text.replace("’", "'"))
-
-
-def _is_open(lowered: str) -> bool:
-    """True for what is asked or only thought of."""
-    return lexicon.UNSURE.search(lowered) is not None
 
 
 @lru_cache(maxsize=16_384)

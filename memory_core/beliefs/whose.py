@@ -77,7 +77,10 @@ def of_another(older: str, newer: str) -> bool:
     if _sides_apart(one, two):
         return True
     return now is not None and any(
-        _somebody_else(then, now) or _of_theirs(then, now) or _does_the_same(then, now)
+        _somebody_else(then, now)
+        or _of_theirs(then, now)
+        or _does_the_same(then, now)
+        or _of_mine(then, now)
         for then in one
     )
 
@@ -280,6 +283,22 @@ def _does_the_same(then: Sentence, now: Sentence) -> bool:
     return not ours and now.tokens[0] not in lexicon.DETERMINERS
 
 
+def _of_mine(then: Sentence, now: Sentence) -> bool:
+    """True where *now* says of a thing of the speaker alone what *then* says of another thing.
+
+    "The server runs Debian 12", "my laptop is on Debian 13 now". Not where *now* has an "it", or
+    nothing of what *then* says.
+    """
+    mine = [match["thing"] for match in _ON_MINE.finditer(now.lowered)]
+    subject_of = _named(then)
+    if not mine or not subject_of or not _IT.isdisjoint(now.tokens):
+        return False
+    if not lexicon.ONESELF.isdisjoint(then.tokens) or held(mine, then.tokens):
+        return False
+    value = then.content.difference(subject_of)
+    return held(value, now.content) > 0 and not any(_has(word, now.tokens) for word in subject_of)
+
+
 _ALL_OF_US = frozenset(
     listed("team crew family everybody everyone everything all company familie alle alles firma")
 )
@@ -293,6 +312,11 @@ _THEIR_KIN = lazy_pattern(
 )
 """What begins with somebody close to another one: "Olaf's friend Emil", "his cousin"."""
 _MY_THING = lazy_pattern(r"\b(?:my|our|meine?\w?|unsere?\w?) (?P<thing>[^\W\d_][\w-]{1,30})")
+_ON_MINE = lazy_pattern(
+    r"(?<!\blike )(?<!\bthan )(?<!\bas )(?<!\bwie )(?<!\bals )"
+    r"\b(?:my|meine?\w?) (?P<thing>[^\W\d_][\w-]{1,30})(?!['’])"
+)
+"""A thing of the speaker's that is no measure of another: not "like my father's"."""
 _THEIR_THING = lazy_pattern(
     r"(?:[^\W\d_]{2,30}['’]s?|(?![^\W\d_]{1,28}es )[^\W\d_]{3,30}s) (?P<thing>[^\W\d_][\w-]{1,30})"
 )

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.beliefs import overview
 from memory_core.beliefs.change import change, common_subject
-from memory_core.beliefs.denied import names_as_wrong
+from memory_core.beliefs.denied import names_as_over, names_as_wrong
 from memory_core.beliefs.question import gives, kind_asked, noun_asked
 from memory_core.beliefs.sentence import read
 from memory_core.beliefs.shared import held
@@ -84,6 +85,8 @@ def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related:
     texts speak; where that does not tell, where the newer text does not answer as well, unless it
     names a value as wrong. It does not where the newer text speaks of the rest, too.
     """
+    if overview.asks_for_another(query, older, newer):
+        return True
     found = change(older, newer)
     if found and found.part and _speaks_of_the_rest(found.part, older, newer):
         return False
@@ -94,7 +97,7 @@ def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related:
     changed, kept = held(asked, part), held(asked, rest)
     if found and part and (kept > changed or (rest and changed > kept and found.worded)):
         return kept > changed
-    if names_as_wrong(older, newer):
+    if names_as_wrong(older, newer) or names_as_over(older, newer):
         return False
     return not answers_as_well(query, older, newer, embed, related)
 

@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from memory_core.beliefs import authority, quoted
+from memory_core.beliefs import authority, overview, quoted
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.question import Past
 from memory_core.beliefs.sentence import read, read_all, says_what
@@ -40,7 +40,7 @@ LOOKED_AT, FIRST = 5, 3
 """The best places, among which a newer statement may come first; behind the first three only one
 that says as much of what was asked."""
 
-_NUMBER = lazy_pattern(r"[0-9]+")
+_NUMBER = lazy_pattern(r"[0-9]+(?:\.[0-9]+)*")
 
 WEEK = 7 * DAY
 """After it is over what holds for today or this week alone."""
@@ -240,7 +240,7 @@ def _took_its_place(
         return False  # what names a day itself is no rule that holds again
     if not _comparable(cues, older, newer):
         return False
-    pair = Rivals(cues.query.text, *_claims(older, newer), score, near)
+    pair = Rivals(cues.query.text, *_claims(cues.query.text, older, newer), score, near)
     return succession.likely(pair, embed, cues.profile.related)
 
 
@@ -250,7 +250,7 @@ def _holds_again(cues: Cues, rule: MemoryRecord, exception: MemoryRecord, embed:
         return False
     if not _comparable(cues, rule, exception):
         return False
-    query, (then, now) = cues.query.text, _claims(rule, exception)
+    query, (then, now) = cues.query.text, _claims(cues.query.text, rule, exception)
     return about_one(query, then, now) and answers_as_well(
         query, then, now, embed, cues.profile.related
     )
@@ -281,20 +281,34 @@ def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False  # asked for word for word
     if not _one_voice(older, newer):
         return False
-    if _numbers(query, older) - _numbers(query, newer):
+    if _asks_for_a_number(query, older, newer):
         return False  # it is asked for another one of a series
-    return all(0 < len(read_all(text)) <= FEW_SENTENCES for text in _claims(older, newer))
+    if overview.asks_for_another(query, older.text, newer.text):
+        return False
+    both = _claims(query, older, newer)
+    return all(0 < len(read_all(text)) <= FEW_SENTENCES for text in both)
 
 
-def _claims(older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
-    """What their speaker claims; all that they say where both claim the same ("she said: ...")."""
+def _claims(query: str, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
+    """What their speaker claims; all that they say where both claim the same ("she said: ...").
+
+    Of an overview, what it says of what the *query* asks for.
+    """
     then, now = quoted.claimed(older), quoted.claimed(newer)
-    return (older.text, newer.text) if then == now else (then, now)
+    then, now = (older.text, newer.text) if then == now else (then, now)
+    return overview.item(then, query), now
 
 
-def _numbers(query: str, memory: MemoryRecord) -> frozenset[str]:
-    """The numbers of the *query* that *memory* holds."""
-    return frozenset(_NUMBER.findall(query)) & frozenset(_NUMBER.findall(memory.text))
+def _asks_for_a_number(query: str, older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True where the *query* has a number of *older* for which *newer* may have another.
+
+    A version is none for a day or an amount.
+    """
+    asked, then, now = (
+        frozenset(_NUMBER.findall(text)) for text in (query, older.text, newer.text)
+    )
+    missing = (asked & then) - now
+    return any("." not in each or any("." in other for other in now) for each in missing)
 
 
 def _one_voice(older: MemoryRecord, newer: MemoryRecord) -> bool:

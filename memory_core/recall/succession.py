@@ -121,7 +121,7 @@ def answers(pair: Rivals) -> bool:
         return False
     if whose.leaves_as_it_is(pair.query, pair.older, pair.newer):
         return False
-    if whose.only_considers(pair.older, pair.newer):
+    if whose.only_considers(pair.older, pair.newer) or _only_supposes(pair.older, pair.newer):
         return False
     kind = kind_asked(pair.query)
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
@@ -175,6 +175,12 @@ def signs(pair: Rivals, related: float) -> dict[str, float]:
         "near": 0.0 if pair.near is None else (pair.near - related) / (1.0 - related),
         "lost": float(same and any(w in of_older - of_newer for w in then[alike:])),
     }
+
+
+def _only_supposes(older: str, newer: str) -> bool:
+    """True where each sentence of *newer* asks, or speaks of what may be, and *older* does not."""
+    one, two = read_all(older), read_all(newer)
+    return bool(two) and all(now.is_open for now in two) and not all(each.is_open for each in one)
 
 
 def _shared(pair: Rivals) -> float:

@@ -1,4 +1,4 @@
-"""A newer text that names the older value as wrong: "on the 14th, not the 12th"."""
+"""A newer text that names the older value as wrong or over: "on the 14th, not the 12th"."""
 
 from __future__ import annotations
 
@@ -107,3 +107,42 @@ def test_the_right_value_comes_first_and_the_wrong_one_says_so(open_memory: Open
 
     assert found.hits[0].memory.id == right
     assert memory.get(ME, wrong).superseded_by == right
+
+
+OVER = [
+    ("we render the maps with Leaflet", "threw out Leaflet for MapLibre"),
+    ("Maps are rendered by Leaflet.", "replaced Leaflet with MapLibre over the weekend"),
+    ("our vet is Dr Hahn", "Dr Hahn is retired, her son runs the practice"),
+    ("The importer reads XML via lxml.", "lxml is out, the feed is JSON since May"),
+    ("We pay with Twint at the market", "no more Twint!"),
+    ("Use jquery for dates.", "no jquery please, Temporal does it"),
+    ("Timeout of the importer is 30s.", "raised the importer from 30s to 90s"),
+    ("Wir backen mit Dinkel", "Dinkel ist raus"),
+    ("Wir nutzen Slack", "wir sind von Slack auf Matrix umgestiegen"),
+]
+NOT_OVER = [
+    ("The spare key hangs by the bread bin.", "the bread bin got replaced"),
+    ("The importer runs on Celery", "Celery is out of memory"),
+    ("The importer runs on Celery", "Celery 6 is out"),
+    ("I drink espresso after lunch", "no more espresso after six"),
+    ("I live in Basel", "the train from Basel to Bern takes an hour"),
+    ("I live in Basel", "we haven't moved from Basel to Bern"),
+    ("I live in Basel", "should we move from Basel to Bern?"),
+    ("I live in Basel", "maybe we moved from Basel to Bern too early"),
+    ("I don't use Slack", "threw out Slack for Matrix"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), OVER)
+def test_what_names_a_value_as_over_puts_it_in_doubt(older: str, newer: str) -> None:
+    found = compare_texts(older, newer, UNKNOWN)
+
+    assert found is not None
+    assert found.worded
+    assert found.words[0] in newer.casefold()
+    assert not found.supersedes
+
+
+@pytest.mark.parametrize(("older", "newer"), NOT_OVER)
+def test_what_is_over_with_something_else_says_nothing_of_it(older: str, newer: str) -> None:
+    assert not denied.names_as_over(older, newer)

@@ -36,6 +36,8 @@ ANOTHER = [
     ("I'm allergic to penicillin", "Ward 9 on our floor is allergic to latex"),
     ("i take 20 mg of the blue ones", "olaf takes 40 mg of the blue ones"),
     ("my locker is by the stairs", "the new interns have their lockers in the annex"),
+    ("The till runs Windows 10.", "put Windows 11 on my tablet yesterday"),
+    ("Der Kassenrechner hat Windows 10", "hab auf meinem Tablet Windows 11 installiert"),
 ]
 THE_SAME = [
     ("I take 20 mg of the blue ones", "my doctor and I went up to 40 mg of the blue ones"),
@@ -65,6 +67,10 @@ THE_SAME = [
     ("I take 20 mg of the blue ones", "the doctor takes me down to 10 mg"),
     ("I see my therapist on Fridays", "sessions with the therapist are on Mondays now"),
     ("I ship parcels on Mondays", "Olaf and I ship parcels on Thursdays"),
+    ("The rent is 900 at the harbour", "my landlord wants 950 for it at the harbour now"),
+    ("The till runs Windows 10.", "my till has Windows 11 now"),
+    ("Brötchen holen wir bei Hinrichs", "unsere Semmeln gibt es bei Hinrichs nicht mehr"),
+    ("The tenant uses Windows 10.", "my tenant moved to Windows 11"),
 ]
 
 

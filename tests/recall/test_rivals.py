@@ -345,3 +345,46 @@ def test_behind_the_first_change_only_what_says_as_much_of_what_was_asked_goes_o
         memory.remember(ME, RememberRequest(text, when=THEN + 10 * days * DAY))
     found = memory.recall(ME, RecallRequest("What do I drink after lunch?"))
     assert found.hits[0].memory.text == told[1]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question", "newer_first"),
+    [
+        (
+            "Feature freeze for 7.1: Thursday 14 March.",
+            "the feature freeze slid by a week, so the 21st",
+            "When is the feature freeze for 7.1?",
+            True,
+        ),
+        (
+            "Feature freeze for 7.1: Thursday 14 March.",
+            "feature freeze for 7.2 is on the 21st of June",
+            "When is the feature freeze for 7.1?",
+            False,
+        ),
+        (
+            "The winter clothes are in box 12.",
+            "the winter shoes are in box 14",
+            "What is in box 12?",
+            False,
+        ),
+    ],
+)
+def test_a_version_that_is_asked_for_is_no_day(
+    memory: Memory, older: str, newer: str, question: str, *, newer_first: bool
+) -> None:
+    assert first(memory, older, newer, question) == (newer if newer_first else older)
+
+
+OVERVIEW = "our mare Otto: stable 4 at Hofer's, hay from Brandl, farrier Mr Kranz, wormed in May"
+
+
+@pytest.mark.parametrize(
+    ("question", "newer_first"),
+    [("Who is Otto's farrier?", True), ("Who brings the hay for Otto?", False)],
+)
+def test_of_an_overview_the_item_that_changed_comes_behind(
+    memory: Memory, question: str, *, newer_first: bool
+) -> None:
+    newer = "the farrier for Otto comes from Lienz, Ms Auer, much gentler with her"
+    assert first(memory, OVERVIEW, newer, question) == (newer if newer_first else OVERVIEW)

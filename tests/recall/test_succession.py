@@ -199,3 +199,22 @@ def test_in_small_letters_no_name_is_missed(minilm: Embedder) -> None:
     newer = "hallam's retired, they've assigned us dr osei as gp"
     assert answers(Rivals("who is our GP?", older, newer, 0.96, 0.64))
     assert not answers(Rivals("who is our GP?", older, "The GP is closed in May", 0.96, 0.64))
+
+
+@pytest.mark.parametrize(
+    ("newer", "answered"),
+    [
+        ("we could heat the sauna with birch one day. what would that cost?", False),
+        ("maybe the sauna gets birch logs", False),
+        ("the sauna gets birch logs. would you order some?", True),
+        ("you heat the sauna with birch logs, nothing else", True),
+    ],
+)
+def test_what_is_only_thought_of_answers_nothing(newer: str, *, answered: bool) -> None:
+    pair = Rivals("How is the sauna heated?", "The sauna is heated with gas.", newer, 0.8, None)
+    assert answers(pair) is answered
+
+
+def test_of_two_thoughts_the_newer_one_answers() -> None:
+    older, newer = "Maybe we heat the sauna with gas.", "perhaps the sauna gets birch logs"
+    assert answers(Rivals("How could the sauna be heated?", older, newer, 0.8, None))
