@@ -61,7 +61,7 @@ class NamesSettings(_Section):
 
 
 class ConsolidationSettings(_Section):
-    """Whether runs start by themselves, and at which time of the day (HH:MM, UTC) besides."""
+    """Whether runs start by themselves, and at which time of the day (HH:MM) besides."""
 
     automatic: bool = True
     nightly: str = Field("", pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")

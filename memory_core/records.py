@@ -13,7 +13,7 @@ import secrets
 import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
 FACT_KINDS = ("fact", "preference", "event", "relationship", "procedure")
@@ -428,7 +428,7 @@ class Recollection:
             state = f" (may be out of date{part}, see {hit.doubted_by})" if hit.doubted_by else ""
             if memory.superseded_by:
                 state = f" (out of date, see {memory.superseded_by})"
-            day = datetime.fromtimestamp(memory.occurred_at, UTC).date()
+            day = datetime.fromtimestamp(memory.occurred_at).date()
             lines.append(f"{number}. {mark}{day} {memory.id}{state} {memory.text!r}")
         return "\n".join(lines)
 

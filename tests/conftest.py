@@ -47,10 +47,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py). The
     hundreds of processes that tests start share compiled code, as those of an installed program do.
-    The home of the user, with the default store in it, is not that of the tests, nor is the locale.
+    The home of the user, with the default store in it, is not that of the tests, nor are the locale
+    and the time zone.
     """
     for name in [name for name in os.environ if name.startswith(("LANG", "LC_"))]:
         del os.environ[name]  # what gets few variables then starts from a template too
+    os.environ["TZ"] = "UTC"  # a day is that of the machine: another one would have other days
+    time.tzset()
     for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
         os.environ.pop(name, None)
     memory = Path("/dev/shm")

@@ -21,7 +21,7 @@ from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_
 from memory_core.text.time.lexicon import WEEKDAYS, alternatives
 from memory_core.text.time.mentions import asks_for_first, asks_for_former
 from memory_core.text.time.rules import mentions
-from memory_core.text.time.timestamps import day_of
+from memory_core.text.time.timestamps import after, day_of, midnight
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed, words
 
 # The kind of answer
@@ -248,8 +248,6 @@ _ANYTHING = frozenset(
         kommen welche welcher welches eigentlich zeig zeige bitte denn weisst weiss überblick"""
     )
 )
-DAY = 86_400.0
-_EPOCH = date(1970, 1, 1).toordinal()
 _SINCE = frozenset(("since", "seit"))
 _UNTIL = frozenset(("until", "till", "bis"))
 _AFTER = _SINCE | {"after", "nach", "ab"}
@@ -328,17 +326,17 @@ def _period(
     if not days:
         return None
     said = not _SAYING.isdisjoint(left)
-    first, last = (DAY * (day.toordinal() - _EPOCH) for day in (min(days), max(days)))
-    end = last + DAY - 1e-3
+    first, over = midnight(min(days)), after(max(days))
+    end = over - 1e-3
     if _BEFORE.search(undated):
         first, end = -inf, first - 1e-3
     elif "after" in left:
-        first, end = last + DAY, inf
+        first, end = over, inf
     elif not _UNTIL.isdisjoint(left) or _BY.search(undated):
         first = -inf
     elif first <= now and not _SINCE.isdisjoint(left):
         end = now
-    today = now // DAY * DAY
+    today = midnight(day_of(now))
     return Period(today if ahead and first == -inf and end > today else first, end, said)
 
 
@@ -365,10 +363,10 @@ def past_asked(query: str, cue: DateCue, now: float) -> Past | None:
     undated = without_asked_dates(query, now)
     days = [day for each in _days(cue, day_of(now), not past) for day in each] if cue else []
     if days and _AFTER.isdisjoint(words(undated)):
-        first, last = (DAY * (day.toordinal() - _EPOCH) for day in (min(days), max(days)))
+        first, over = midnight(min(days)), after(max(days))
         if _BEFORE.search(undated):
             return Past(-inf, first - 1e-3) if first <= now else None
-        return Past(first, last + DAY - 1e-3) if last + DAY <= now else None
+        return Past(first, over - 1e-3) if over <= now else None
     if asks_for_former(query) or (past and not days and "before" in words(query)):
         return Past(inf, inf)
     return None
@@ -391,7 +389,7 @@ def moment_inside(written: str, period: Period) -> float | None:
         return None
     if not day:
         last = last.replace(day=monthrange(last.year, last.month)[1])
-    start, end = (DAY * (each.toordinal() - _EPOCH) for each in (first, last))
+    start, end = midnight(first), midnight(last)
     return end if period.first <= start and end <= period.last else None
 
 

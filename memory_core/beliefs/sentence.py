@@ -14,6 +14,7 @@ from memory_core.beliefs.events import happened, past_verbs
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import PERSON_VERBS
 from memory_core.text.passages import sentences
+from memory_core.text.time import timestamps
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import words
 
@@ -100,6 +101,21 @@ def read_all(text: str) -> tuple[Sentence, ...]:
     pieces = (part for each in sentences(text[:MOST_CHARS]) for part in _PART.split(each))
     found = (read(piece) for piece in pieces if piece.strip())
     return tuple(each for each in found if each.content and len(each.tokens) <= MOST_WORDS)
+
+
+def day_of_what_happened(text: str, at: float, now: float) -> tuple[str, ...]:
+    """The day of *at*, where *text* tells what happened then and *now* is another day; else ().
+
+    Told once more of another day, it happened twice: "paid the rent". How something is says the
+    same on any day.
+    """
+    day = timestamps.day_of(at)
+    other = day != timestamps.day_of(now)
+    return (day.isoformat(),) if other and any(map(_tells, read_all(text))) else ()
+
+
+def _tells(sentence: Sentence) -> bool:
+    return sentence.asserts and sentence.reports
 
 
 def read(text: str) -> Sentence:

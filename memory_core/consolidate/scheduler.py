@@ -26,6 +26,7 @@ from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
+from memory_core.text.time.timestamps import after, day_of, midnight
 
 log = logging.getLogger(__name__)
 
@@ -262,10 +263,11 @@ def _recorded(columns: Columns, now: float) -> NDArray[np.float64]:
 
 
 def _last_nightly(nightly: str, now: float) -> float:
-    """The last moment at which it was *nightly* ("HH:MM", UTC); NEVER for ""."""
+    """The last moment at which it was *nightly* ("HH:MM"); NEVER for ""."""
     if not nightly:
         return NEVER
     hours, minutes = nightly.split(":")
     at = int(hours) * 3600.0 + int(minutes) * 60.0
-    today = now // DAY * DAY + at
-    return today if today <= now else today - DAY
+    day = day_of(now)
+    today = midnight(day) + at
+    return today if today <= now else after(day, -1) + at

@@ -169,7 +169,7 @@ class Budget:
         tx.append(Change("meta", USAGE, {"value": kept}, source="encoder"))
 
     def _day(self) -> str:
-        return timestamps.day_of(self._clock()).isoformat()
+        return timestamps.utc_day(self._clock()).isoformat()
 
     def today(self) -> dict[str, int]:
         """Calls, failed calls and tokens of all processes on this UTC day."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memory_core.gist.base import InputTurn
@@ -120,7 +120,7 @@ def _schema(name: str) -> dict[str, Any]:
 def _quoted(number: int, turn: InputTurn) -> dict[str, Any]:
     said: dict[str, Any] = {"turn": number}
     if turn.when is not None:
-        said["date"] = datetime.fromtimestamp(turn.when, UTC).strftime("%A %Y-%m-%d %H:%M")
+        said["date"] = datetime.fromtimestamp(turn.when).strftime("%A %Y-%m-%d %H:%M")
     said |= {name: value for name in ("speaker", "role") if (value := getattr(turn, name))}
     return {**said, "text": turn.text}
 

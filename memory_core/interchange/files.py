@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -453,6 +453,6 @@ def _unsafe(entry: zipfile.ZipInfo, name: str, seen: set[str]) -> str:
 
 def _moment(entry: zipfile.ZipInfo) -> float:
     try:
-        return datetime(*entry.date_time, tzinfo=UTC).timestamp()
+        return datetime(*entry.date_time).timestamp()
     except ValueError:
         return 0.0

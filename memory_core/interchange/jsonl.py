@@ -72,8 +72,8 @@ def from_record(record: Mapping[str, Any]) -> tuple[MemoryRecord, tuple[str, ...
     """The memory of *record*, and warnings about unknown fields and replaced lone surrogates.
 
     Only "text" must be there; the others take their defaults. A missing id becomes "", which
-    the caller replaces. A date alone means its first moment in UTC, in valid_until its last
-    microsecond. Raises InvalidInput, which names the field and what is allowed.
+    the caller replaces. A date alone means its first moment on this machine, in valid_until its
+    last microsecond. Raises InvalidInput, which names the field and what is allowed.
     """
     if "text" not in record:
         raise InvalidInput("text is missing", "give every memory a text")
@@ -171,9 +171,9 @@ def _time(name: str, value: Any) -> float | None:
         date, clock, decimals, offset = match.groups()
         if clock is None and name == "valid_until":
             clock, decimals = "23:59:59", "999999"
-        offset = "+00:00" if offset in (None, "Z") else offset
+        zone = "+00:00" if offset == "Z" else offset or ""
         try:
-            whole = datetime.fromisoformat(f"{date}T{clock or '00:00'}{offset}")
+            whole = _aware(datetime.fromisoformat(f"{date}T{clock or '00:00'}{zone}"))
         except ValueError:
             match = None
         else:
@@ -182,6 +182,16 @@ def _time(name: str, value: Any) -> float | None:
     raise InvalidInput(
         f"{name} is {_shown(value)}", "give a time such as 2024-05-07T09:30:00.000000Z"
     )
+
+
+def _aware(moment: datetime) -> datetime:
+    """*moment* with its offset: without one it is a time of this machine."""
+    if moment.tzinfo is not None:
+        return moment
+    try:
+        return moment.astimezone()
+    except (OverflowError, ValueError, OSError):  # the first or last day of the calendar
+        return moment.replace(tzinfo=UTC)
 
 
 _START = datetime(1970, 1, 1, tzinfo=UTC)

@@ -138,13 +138,13 @@ def _refused(name: str) -> float:
 def moment(value: Any) -> float | None:
     """Epoch seconds of an ISO 8601 text, a number of seconds, milliseconds or more; else None.
 
-    A time without a zone is in UTC. A number beyond the year 5138 counts in milliseconds, beyond
-    that in microseconds and nanoseconds.
+    A time without a zone is one of this machine. A number beyond the year 5138 counts in
+    milliseconds, beyond that in microseconds and nanoseconds.
     """
     if isinstance(value, datetime):
-        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+        return _seconds(value)
     if isinstance(value, date):
-        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+        return _seconds(datetime(value.year, value.month, value.day))
     if isinstance(value, str):
         text = value.strip()
         if re.fullmatch(r"\d{9,19}(\.\d+)?", text):
@@ -164,6 +164,13 @@ def moment(value: Any) -> float | None:
     while abs(seconds) > 1e11:
         seconds /= 1000
     return seconds
+
+
+def _seconds(value: datetime) -> float | None:
+    try:
+        return value.timestamp()
+    except (OverflowError, ValueError, OSError):  # the first or last day of the calendar
+        return value.replace(tzinfo=UTC).timestamp()
 
 
 _LOOSE = re.compile(

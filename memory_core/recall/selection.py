@@ -457,6 +457,8 @@ def _fold(
             return False
         x, y = memories[one], memories[other]
         alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
+        if x.dates and y.dates and x.dates != y.dates:
+            return False  # it happened twice
         return alike and claims.agree(said[one], said[other]) and repeats(x.text, y.text)
 
     kept, folded = clusters.fold(vectors, near_duplicate, same, asked.k)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from memory_core.beliefs import quoted
 from memory_core.beliefs.importance import NORMAL
+from memory_core.beliefs.sentence import day_of_what_happened
 from memory_core.config import Settings
 from memory_core.gist.base import InputTurn
 from memory_core.gist.passthrough import PassthroughEncoder
@@ -29,12 +30,14 @@ def understand(
     *,
     judged: bool,
     encode: bool,
+    now: float,
 ) -> MemoryRecord:
     """*memory* with what its text says; what the caller gave stays.
 
     *names* are in the text and known by other means than the rules. *judged*: the caller gave the
     importance; without it the importance is that of the wording alone. *encode* False: no model
-    may see the memory.
+    may see the memory. What happened on another day than *now*, outside of a conversation, names
+    that day.
     """
     role = "tool" if memory.trust in quoted.UNTRUSTED else memory.role  # content instructs nobody
     (gist,) = _rules.encode([InputTurn(memory.text, memory.speaker, role)]).gists
@@ -43,6 +46,9 @@ def understand(
     start, end = memory.valid_from, memory.valid_until
     if start is None and end is None:
         start, end = validity.bounds(memory.text, memory.occurred_at)
+    days = memory.dates or dates.resolve(memory.text, memory.occurred_at)
+    if not days and not memory.session:
+        days = day_of_what_happened(memory.text, memory.occurred_at, now)
     understood = replace(
         memory,
         gist=memory.gist or gist.gist,
@@ -55,7 +61,7 @@ def understand(
         emotions=feeling.emotions,
         valid_from=start,
         valid_until=end,
-        dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),
+        dates=days,
         content_hash=content_hash(memory.text),
     )
     return _with_model_work(understood, settings, judged=judged, encode=encode)

@@ -82,7 +82,7 @@ class Writer:
         memory, warnings = self._masked(draft.memory)
         prepared = Prepared(
             who,
-            self._understood(who, memory, judged=draft.judged),
+            self._understood(who, memory, self._clock(), judged=draft.judged),
             replaces=draft.replaces,
             key=draft.key,
             asked=draft.asked,
@@ -107,7 +107,7 @@ class Writer:
         *replaces*, "" for none. The receipt is that of remember.
         """
         memory, warnings = self._masked(memory)
-        memory = self._understood(who, memory, judged=False)
+        memory = self._understood(who, memory, memory.occurred_at, judged=False)
         self._store.catch_up()
         prepared = Prepared(
             who,
@@ -249,12 +249,14 @@ class Writer:
             return replace(draft, memory=memory)
         return replace(draft, memory=replace(memory, importance=PINNED), judged=True)
 
-    def _understood(self, who: Identity, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
+    def _understood(
+        self, who: Identity, memory: MemoryRecord, now: float, *, judged: bool
+    ) -> MemoryRecord:
         """*memory* with all that its text says, the names that *who* may know of among it."""
         with self._store.reading() as view:
             known = known_names(memory.text, KnownNames(view, view.readable(who)))
         names = (*known, *self._names(memory.text))
-        return understand(memory, names, self._settings, judged=judged, encode=who.encode)
+        return understand(memory, names, self._settings, judged=judged, encode=who.encode, now=now)
 
     def _embedded(self, prepared: Prepared) -> Prepared:
         """*prepared* with its vectors; as it is while no model can make them."""

@@ -136,7 +136,7 @@ class _Terminal:
         for skipped in self._heard.observed.skipped:
             click.echo(click.style(f"  not kept: {skipped.reason}", dim=True))
         for number, hit in enumerate(self._hits(), 1):
-            day = rendering.iso(hit["at"])[:10]
+            day = rendering.day(hit["at"])
             text = f"  [{number}] {day} {rendering.line(hit['text'])}"
             mark = f" ({hit['mark']})" if hit["mark"] else ""
             click.echo(click.style(text[:_LINE] + mark, dim=True))

@@ -174,7 +174,7 @@ def recall(
 def recall_tables(answer: Mapping[str, Any], *, explain: bool) -> str:
     """Tables of the memories found, of recent turns and of rejected candidates."""
     rows = [
-        (n, hit.get("when", "")[:10], _speaker(hit), _hit(hit, explain=explain))
+        (n, rendering.day(hit.get("when")), _speaker(hit), _hit(hit, explain=explain))
         for n, hit in enumerate([*answer["memories"], *answer.get("partial", [])], 1)
     ]
     head = f"confidence {answer['confidence']} ({answer['feeling']})"

@@ -112,7 +112,7 @@ def _row(listed: Listed, names: Mapping[str, str]) -> tuple[str, ...]:
     text = " ".join(memory.text.split())
     return (
         names[memory.id],
-        rendering.iso(memory.occurred_at)[:10],
+        rendering.day(memory.occurred_at),
         memory.kind,
         structure.voice(memory),
         f"{text}\n[{marks}]" if marks else text,
@@ -297,7 +297,7 @@ def _counting(name: str, column: str, head: str, about: str, flag: str) -> click
     def counted(memory: Memory, who: Identity, limit: int, cursor: str) -> Outcome:
         found = memory.tally(who, column, cursor=cursor, limit=limit)
         rows = [
-            (x.name, x.memories, rendering.iso(x.first)[:10], rendering.age(x.last, time.time()))
+            (x.name, x.memories, rendering.day(x.first), rendering.age(x.last, time.time()))
             for x in found.tallies
         ]
         answer = {

@@ -13,7 +13,7 @@ from memory_core.records import DoubtfulPair, Identity
 from server.cli import console, people
 from server.cli.console import Outcome
 from server.cli.grammar import MEMORY_ID, command, on_a_terminal, with_memory
-from server.protocol import structure
+from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
@@ -84,11 +84,12 @@ def _rows(number: str, pair: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The newer memory, and the older one with the part that is in doubt and the reason."""
     part = f"\nin doubt: {pair['part']}" if pair.get("part") else ""
     reason = f"\nbecause: {pair['reason']}" if pair.get("reason") else ""
+    older = pair["older"]
     return [
-        (label, name, each.get("when", "")[:10], each.get("speaker", ""), f"{text}\n{each['id']}")
+        (label, name, rendering.day(each.get("when")), each.get("speaker", ""), text)
         for label, name, each, text in (
-            ("", "newer", pair["newer"], pair["newer"]["text"]),
-            (number, "older", pair["older"], pair["older"]["text"] + part + reason),
+            ("", "newer", pair["newer"], f"{pair['newer']['text']}\n{pair['newer']['id']}"),
+            (number, "older", older, f"{older['text']}{part}{reason}\n{older['id']}"),
         )
     ]
 

@@ -188,6 +188,14 @@ def iso(moment: float | None) -> str:
     return "" if moment is None else timestamps.iso(moment)
 
 
+def day(moment: float | str | None) -> str:
+    """The day of *moment*, seconds or what iso returns, where this program runs; "" when unset."""
+    if moment is None or moment == "":
+        return ""
+    at = moment if isinstance(moment, float) else timestamps.moment(str(moment), "when")[0]
+    return timestamps.day_of(at).isoformat()
+
+
 _UNITS = (
     (365.25 * 86400, "year"),
     (30.44 * 86400, "month"),

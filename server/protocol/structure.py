@@ -140,8 +140,8 @@ def _other_voice(speaker: str) -> str:
 
 
 def _day(moment: float | None) -> str:
-    """The UTC day of *moment*, as 2024-05-07; "" when unset."""
-    return rendering.iso(moment)[:10]
+    """The day of *moment*, as 2024-05-07; "" when unset."""
+    return rendering.day(moment)
 
 
 def unranked(records: Sequence[MemoryRecord], doubted: Mapping[str, Doubted]) -> Recollection:

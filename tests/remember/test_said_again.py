@@ -200,3 +200,37 @@ def test_a_plan_that_is_said_on_another_day_is_another_plan(
     assert memory.remember(ME, RememberRequest("the gate is green")).status == "stored"
     clock.pass_by(30 * DAY)
     assert memory.remember(ME, RememberRequest("the gate is green")).status == "reinforced"
+
+
+@pytest.mark.parametrize("text", ["I went to the optician.", "Paid the rent to Mr Hahn."])
+def test_what_happened_on_another_day_happened_twice(memory: Memory, text: str) -> None:
+    days = ("2025-06-05", "2025-07-05")
+    once, again = (memory.remember(ME, RememberRequest(text, when=day)) for day in days)
+    repeated = memory.remember(ME, RememberRequest(text, when=days[1]))
+    assert (once.status, again.status) == ("stored", "stored")
+    assert (repeated.status, repeated.id) == ("reinforced", again.id)
+    memory.consolidate(ME, mode="deduplicate")
+    hits = memory.recall(ME, RecallRequest(text.removeprefix("I "), k=5)).hits
+    assert {hit.memory.id: hit.memory.dates for hit in hits} == {
+        once.id: (days[0],),
+        again.id: (days[1],),
+    }
+    later = memory.recall(ME, RecallRequest(text, since="2025-07-01")).hits
+    assert [hit.memory.id for hit in later] == [again.id]
+
+
+@pytest.mark.parametrize(
+    ("text", "session"), [("The rent is 900 euros.", ""), ("I went to the optician.", "talk")]
+)
+def test_how_something_is_and_a_turn_of_a_talk_are_said_once(
+    memory: Memory, text: str, session: str
+) -> None:
+    requests = (
+        RememberRequest(text, when=day, session=session) for day in ("2025-06-05", "2025-07-05")
+    )
+    assert len({memory.remember(ME, request).id for request in requests}) == 1
+
+
+def test_what_happened_today_has_no_day_of_its_own(memory: Memory) -> None:
+    said = memory.remember(ME, RememberRequest("I went to the optician.")).id
+    assert memory.get(ME, said).dates == ()

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from memory_core.interchange.files import File
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
-from memory_core.interchange.parsing import ROLES
+from memory_core.interchange.parsing import ROLES, moment
 
 _HIDDEN = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Marks of the direction of writing, which WhatsApp puts around names and times."""
@@ -183,7 +183,7 @@ def _order(file: File) -> tuple[tuple[int, int, int], str]:
     """The order of day, month and year under which most dates can be and the messages are
     closest together; and what to say where another one is as good."""
     wrong, apart = [0] * len(_ORDERS), [timedelta()] * len(_ORDERS)
-    before: list[datetime | None] = [None] * len(_ORDERS)
+    before: list[date | None] = [None] * len(_ORDERS)
     text = ""
     for _, line in file.lines():
         match = None if line is None else _dated(line)
@@ -201,11 +201,11 @@ def _order(file: File) -> tuple[tuple[int, int, int], str]:
     for place in range(best + 1, len(_ORDERS)):
         as_good = (wrong[place], apart[place]) == (wrong[best], apart[best])
         if as_good and chosen is not None and before[place] not in (chosen, None):
-            return _ORDERS[best], f"{text} may be another day than {chosen.date()}, which is taken"
+            return _ORDERS[best], f"{text} may be another day than {chosen}, which is taken"
     return _ORDERS[best], ""
 
 
-def _day(match: re.Match[str], order: tuple[int, int, int]) -> datetime | None:
+def _day(match: re.Match[str], order: tuple[int, int, int]) -> date | None:
     parts = match["date"].split(match["sign"])
     day, month, year = (parts[place] for place in order)
     sign = match["sign"]
@@ -214,21 +214,24 @@ def _day(match: re.Match[str], order: tuple[int, int, int]) -> datetime | None:
     if len(year) == 2 and sign != "-" and order == _YEAR_FIRST:
         return None
     try:
-        return datetime(int(year) + 2000 * (len(year) == 2), int(month), int(day), tzinfo=UTC)
+        return date(int(year) + 2000 * (len(year) == 2), int(month), int(day))
     except ValueError:
         return None
 
 
 def _moment(match: re.Match[str], order: tuple[int, int, int]) -> float | None:
-    """Epoch seconds; a time without a zone is in UTC."""
+    """Epoch seconds; a time without a zone is one of this machine."""
     day = _day(match, order)
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)
     if match["half"]:
         hour = hour % 12 + 12 * (match["half"] in "Pp")
     if day is None or hour > 23 or minute > 59 or second > 60:
         return None
-    at = day.timestamp() + hour * 3600 + minute * 60 + second
-    zone = (match["zone"] or "Z").replace(":", "")
+    zone = (match["zone"] or "").replace(":", "")
+    if not zone:
+        return moment(datetime(day.year, day.month, day.day, hour, minute, min(second, 59)))
+    at = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
+    at += hour * 3600 + minute * 60 + second
     if zone == "Z":
         return at
     ahead = int(zone[1:3]) * 3600 + int(zone[3:]) * 60

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import numpy as np
 
 from memory_core.recall.candidates import CANDIDATES, Allowed, Candidates, Signal
 from memory_core.recall.query import Cues, moments
 from memory_core.scoring.arrays import Rows, Scores
-from memory_core.scoring.decay import DAY
 from memory_core.storage.view import View
 from memory_core.text.time import dates
+from memory_core.text.time.timestamps import day_of
 
 WEIGHT = 1.5
 """Of the temporal match; measured on LoCoMo: +6 points of recall@10 where a date is named."""
@@ -41,10 +43,10 @@ class Temporal(Signal):
         """The temporal match of each candidate, weighted; see dates.temporal_match."""
         columns, match = view.columns, np.zeros(len(found.rows))
         if cues.dates:
-            known: dict[tuple[int, tuple[str, ...]], float] = {}  # turns of a day are alike
+            known: dict[tuple[date, tuple[str, ...]], float] = {}  # turns of a day are alike
             for place, row in enumerate(found.rows.tolist()):
                 at, named = float(columns.occurred_at[row]), columns.dates(row)
-                key = int(at // DAY), named
+                key = day_of(at), named
                 if key not in known:
                     known[key] = dates.temporal_match(cues.dates, at, named)
                 match[place] = known[key]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from memory_core.records import Change, Identity
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.journal.queries import Queries
 from memory_core.storage.store import MemoryStore
+from memory_core.text.time.timestamps import day_of
 
 _KEY = "copy "
 """Begins the keys of the meta values. The place follows, for a later copy replaces the one that was
@@ -77,10 +77,7 @@ def in_words(copies: Sequence[Copy], *, places: bool) -> str:
 
 
 def _named(copy: Copy, places: bool) -> str:
-    first, day = (
-        datetime.fromtimestamp(at, UTC).date().isoformat()
-        for at in (copy.since or copy.at, copy.at)
-    )
+    first, day = (day_of(at).isoformat() for at in (copy.since or copy.at, copy.at))
     what = f"the {copy.kind} of {day}"
     if first < day:
         what = f"the {copy.kind}s of {first} to {day}"

@@ -1,14 +1,14 @@
 """Dates named in a text: made absolute when it is stored, matched when it is recalled.
 
-Relative words count from the UTC day on which the text was said. Conventions: "last Friday" is the
-latest Friday before that day, "next Friday" the first after it, "this Friday" the first from it on;
-"last week" is the day seven days before (a cue asks for its whole calendar week, from Monday);
-a weekend is its Saturday; a season is its three months, northern hemisphere, the last one being
-the latest that is over; 3/4/2024 is 4 March (month first, unless that is no date), 3.4.2024 and
-3-4-2024 are 3 April, and so is "am 3.4."; a weekday before a date is a part of it; of "3 to 5
-April" each day counts, of more than a fortnight the first and the last; a couple is two, a few
-three. A day or month without a year goes by the tense of its clause: future, the next one; past,
-the latest; neither, the nearest.
+Relative words count from the day on which the text was said, in the time zone of this machine.
+Conventions: "last Friday" is the latest Friday before that day, "next Friday" the first after it,
+"this Friday" the first from it on; "last week" is the day seven days before (a cue asks for its
+whole calendar week, from Monday); a weekend is its Saturday; a season is its three months, northern
+hemisphere, the last one being the latest that is over; 3/4/2024 is 4 March (month first, unless
+that is no date), 3.4.2024 and 3-4-2024 are 3 April, and so is "am 3.4."; a weekday before a date is
+a part of it; of "3 to 5 April" each day counts, of more than a fortnight the first and the last; a
+couple is two, a few three. A day or month without a year goes by the tense of its clause: future,
+the next one; past, the latest; neither, the nearest.
 """
 
 from __future__ import annotations

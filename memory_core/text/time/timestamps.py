@@ -1,10 +1,15 @@
-"""Timestamps: ISO 8601 to epoch seconds and back, in UTC; the local time zone is not used."""
+"""Timestamps: ISO 8601 to epoch seconds and back, and the day of a moment.
+
+A day, and a time without an offset, are those of the time zone of this machine (TZ names another):
+"tomorrow", said in the evening, is another day in UTC. What is written as a time is in UTC.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from datetime import MAXYEAR, date
+import time
+from datetime import MAXYEAR, date, datetime
 from typing import NoReturn
 
 from memory_core.errors import InvalidInput
@@ -27,19 +32,48 @@ ALLOWED = "use 2024, 2024-05, 2024-05-07, 2024-05-07T13:56 or 2024-05-07T13:56:0
 
 
 def day_of(at: float) -> date:
-    """The UTC day of epoch seconds *at*.
+    """The day of epoch seconds *at* in the time zone of this machine.
 
     Years outside 1-9999 return the nearest day, NaN the epoch. Never raises.
     """
+    try:
+        return date(*time.localtime(at)[:3])
+    except (OverflowError, ValueError, OSError):  # another year; what the platform does not know
+        return utc_day(at)
+
+
+def utc_day(at: float) -> date:
+    """The same in UTC."""
     if math.isnan(at):
         return date.fromordinal(_EPOCH)
     number = min(max(at / DAY, -_EPOCH), _LAST)
     return date.fromordinal(min(max(_EPOCH + math.floor(number), 1), _LAST))
 
 
+def midnight(day: date) -> float:
+    """The first moment of *day*, in epoch seconds, in the time zone of this machine."""
+    return _local(day, 0, 0, 0)
+
+
+def after(day: date, days: int = 1) -> float:
+    """The first moment of the day that comes *days* after *day*; never raises.
+
+    Behind the last day of the calendar, that of the day after it in UTC.
+    """
+    number = day.toordinal() + days
+    return midnight(date.fromordinal(number)) if number <= _LAST else (number - _EPOCH) * DAY
+
+
+def _local(day: date, hour: int, minute: int, second: int) -> float:
+    try:
+        return datetime(day.year, day.month, day.day, hour, minute, second).timestamp()
+    except (OverflowError, ValueError, OSError):  # as in day_of
+        return (day.toordinal() - _EPOCH) * DAY + hour * 3600 + minute * 60 + second
+
+
 def iso(at: float) -> str:
     """Epoch seconds *at* as ``2024-05-07T13:56:00Z``, whole seconds; clamps as day_of."""
-    day = day_of(at)
+    day = utc_day(at)
     if math.isnan(at):
         rest = 0
     else:
@@ -58,34 +92,37 @@ def moment(value: str, argument: str) -> tuple[float, float]:
     """The first and last moment, in epoch seconds, that the ISO 8601 *value* covers.
 
     Both ends are inclusive. A year, month or day covers all of it; a time covers the minute, second
-    or fraction of its last digit. Without offset it is UTC. Raises InvalidInput that names
-    *argument* and the allowed forms.
+    or fraction of its last digit. Without offset it is a time of this machine. Raises InvalidInput
+    that names *argument* and the allowed forms.
     """
     match = _FORM.fullmatch(value.strip())
     if match is None:
         _refuse(value, argument)
     year, month, day = (int(match[name] or 1) for name in ("year", "month", "day"))
     try:
-        start = (date(year, month, day).toordinal() - _EPOCH) * DAY
+        first = date(year, month, day)
     except ValueError:
         raise InvalidInput(f"{argument} names no day of the calendar: {value}", ALLOWED) from None
     if match["hour"] is not None:
-        return _time(match, start, value, argument)
+        return _time(match, first, value, argument)
     if match["day"] is not None:
-        return start, _before(start + DAY)
+        return midnight(first), _before(after(first))
     following = year * 12 + (month if match["month"] is not None else 12)
     if following // 12 > MAXYEAR:
-        return start, _before((_LAST + 1 - _EPOCH) * DAY)
-    end = date(following // 12, following % 12 + 1, 1).toordinal()
-    return start, _before((end - _EPOCH) * DAY)
+        return midnight(first), _before(after(date.max))
+    return midnight(first), _before(midnight(date(following // 12, following % 12 + 1, 1)))
 
 
-def _time(match: re.Match[str], start: float, value: str, argument: str) -> tuple[float, float]:
+def _time(match: re.Match[str], day: date, value: str, argument: str) -> tuple[float, float]:
     hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
     zone = _offset(match["offset"] or "Z")
     if hour > 23 or minute > 59 or second > 59 or zone is None:
         _refuse(value, argument)
-    start += hour * 3600 + minute * 60 + second - zone
+    if match["offset"] is None:
+        start = _local(day, hour, minute, second)
+    else:
+        within = hour * 3600 + minute * 60 + second - zone
+        start = (day.toordinal() - _EPOCH) * DAY + within
     if match["part"] is not None:
         at = start + float("0." + match["part"][1:])
         return at, at

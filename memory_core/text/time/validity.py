@@ -11,7 +11,7 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.time import dates
 from memory_core.text.time.lexicon import NO_RANGE
-from memory_core.text.time.timestamps import DAY, day_of, moment
+from memory_core.text.time.timestamps import DAY, after, day_of, moment
 from memory_core.text.words import listed
 
 _END = lazy_pattern(
@@ -125,7 +125,7 @@ def _length(text: str, said_at: float) -> float | None:
         return None
     today = day_of(said_at)
     left = 1 if "today" in (this["only"] or this["just"]) else 7 - today.weekday()
-    return (said_at // DAY + left) * DAY - 1.0
+    return after(today, left) - 1.0
 
 
 def _period(text: str, said_at: float) -> float | None:
@@ -153,4 +153,4 @@ def _period(text: str, said_at: float) -> float | None:
     elif found["weekday"]:
         days = _DAYS if found["weekday"] in _DAYS.split() else _TAGE
         left = (days.split().index(found["weekday"]) - today.weekday()) % 7 + 1
-    return (said_at // DAY + left) * DAY - 1.0
+    return after(today, left) - 1.0

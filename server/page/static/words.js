@@ -25,9 +25,9 @@ export const tongue = () => navigator.languages.find((each) => each.startsWith(s
 /** *value* as the language writes it. @param {number} value @param {number} [digits] behind the point */
 export const figure = (value, digits = 2) => value.toLocaleString(tongue(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
-/** A date in the language of the page: the day or month that *iso* names is that of no time zone.
+/** A date in the language of the page: that of a moment where the reader is; a day or month that *iso* names is that of no time zone.
  * @param {string} iso @param {Intl.DateTimeFormatOptions} style */
-const dated = (iso, style) => new Intl.DateTimeFormat(tongue(), { ...style, timeZone: 'UTC' }).format(new Date(iso.slice(0, 10)));
+const dated = (iso, style) => new Intl.DateTimeFormat(tongue(), iso.includes('T') ? style : { ...style, timeZone: 'UTC' }).format(new Date(iso));
 
 /** @param {string} iso */
 export const day = (iso) => dated(iso, { dateStyle: 'medium' });
