@@ -17,10 +17,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from memory_core import validation
 from memory_core.beliefs import quoted, relevance
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, PATIENCE, RunLog, RunRequest
-from memory_core.errors import InvalidInput, TooLarge, stop_if_abandoned
+from memory_core.errors import InvalidInput, ScopeDenied, stop_if_abandoned
 from memory_core.importing.copies import Conversations, without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
@@ -59,6 +60,9 @@ EARLIEST = 631_152_000.0
 AHEAD_SECONDS = 14 * 3600.0
 """A date without a zone may be so far ahead of UTC."""
 
+_REFUSED = (InvalidInput, ScopeDenied)
+"""What the writing of one memory raises that may not be stored; the rest of an import goes on."""
+
 CHECKED = 64
 """Entries between two looks whether an undo asks the import to stop."""
 
@@ -80,11 +84,11 @@ class Importer:
         self._clock = clock
         self._log = RunLog(store)
 
-    def bring_in(self, who: Identity, record: Mapping[str, Any], run: str = "") -> Receipt:
-        """Import one exported *record* as of *run*; see Memory.bring_in."""
+    def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:
+        """Import one exported *record*; see Memory.bring_in."""
         memory, links, warnings = self._read(who, record)
         given = Brought(stamps.read(record.get("stamps", {})))
-        receipt = self._writer.bring_in(who, memory, links, run, given)
+        receipt = self._writer.bring_in(who, memory, links, elsewhere=given)
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
     def synced(self, who: Identity, record: Mapping[str, Any], of: str) -> Receipt:
@@ -101,7 +105,7 @@ class Importer:
     ) -> tuple[MemoryRecord, list[Link], tuple[str, ...]]:
         """The memory of an exported *record*, its links and warnings, checked."""
         links = draft.links(mapping(record, "record").get("links", ()))
-        record = {name: v for name, v in record.items() if name not in ("links", "stamps")}
+        record = _with_when(_fields(record), self._clock())
         memory, warnings = jsonl.from_record(record)
         if "occurred_at" not in record:
             memory = replace(memory, occurred_at=self._clock())
@@ -154,8 +158,8 @@ class Importer:
 
     def _preview(self, work: _Import, each: _New) -> None:
         try:
-            memory = self._checked(work.who, each)
-        except (InvalidInput, TooLarge) as problem:
+            memory, _, _ = self._checked(work.who, each)
+        except _REFUSED as problem:
             work.report.problem(each.found.place, str(problem))
             return
         if not (each.found.record is not None and each.replaces):
@@ -168,23 +172,23 @@ class Importer:
             work.report.samples.append(work.masked(memory.text)[:SAMPLE_CHARS])
         work.report.took(status, each.found.when, each.found.dated)
 
-    def _checked(self, who: Identity, each: _New) -> MemoryRecord:
-        """The memory of *each*. Raises InvalidInput or TooLarge when it cannot be stored."""
+    def _checked(self, who: Identity, each: _New) -> tuple[MemoryRecord, list[Link], Brought]:
+        """What *each* brings. Raises one of _REFUSED when it may not be stored."""
         if each.found.record is not None:
-            stamps.read(each.found.record.get("stamps", {}))
-            return self._read(who, each.found.record)[0]
+            given = Brought(stamps.read(each.found.record.get("stamps", {})))
+            return *self._read(who, each.found.record)[:2], given
         assert each.memory is not None
-        return draft.imported(who, each.memory, self._settings.limits)
+        return draft.imported(who, each.memory, self._settings.limits), [], Brought()
 
     def _take(self, work: _Import, each: _New) -> None:
         found, report = each.found, work.report
         try:
+            memory, links, given = self._checked(work.who, each)
             if found.record is not None:
-                receipt = self.bring_in(work.who, found.record, report.run)
+                receipt = self._writer.bring_in(work.who, memory, links, report.run, given)
             else:
-                memory = self._checked(work.who, each)
                 receipt = self._writer.take(work.who, memory, each.replaces, report.run)
-        except (InvalidInput, TooLarge) as problem:
+        except _REFUSED as problem:
             report.problem(found.place, str(problem))
             return
         report.took(receipt.status, found.when, found.dated)
@@ -250,7 +254,7 @@ class _Import:
             while True:
                 try:
                     entry = next(entries, None)
-                except (InvalidInput, TooLarge) as problem:
+                except InvalidInput as problem:
                     self.report.problem(file.name, str(problem))
                     break
                 except OSError as problem:
@@ -300,10 +304,22 @@ class _Import:
             self.report.left_out[entry.reason] += 1
             return None
         if entry.record is not None:
-            return entry
+            return self._read(entry, entry.record)
         if not self._may_be_dated(entry.when, entry.place):
             entry = replace(entry, when=self._now, dated=TODAY)
         return replace(entry, key=f"{form.name}\x1f{entry.key}")
+
+    def _read(self, entry: Incoming, record: Mapping[str, Any]) -> Incoming | None:
+        """The *entry* of our own form, what is not taken of it noted; None when it is wrong."""
+        try:
+            record = _with_when(record, self._now)
+            _, warnings = jsonl.from_record(_fields(record))
+        except InvalidInput as problem:
+            self.report.problem(entry.place, str(problem))
+            return None
+        for warning in warnings:
+            self.report.problem(entry.place, warning)
+        return replace(entry, record=record)
 
     def _may_be_dated(self, when: float, place: str) -> bool:
         """False, and noted, for a date that nothing is written on."""
@@ -521,6 +537,22 @@ class _Import:
             trust="quoted" if pasted else "import",
         )
         return memory
+
+
+def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What *record* says of the memory itself."""
+    return {name: value for name, value in record.items() if name not in ("links", "stamps")}
+
+
+def _with_when(record: Mapping[str, Any], now: float) -> Mapping[str, Any]:
+    """*record* with what it calls `when`, as remember does, as its `occurred_at`.
+
+    An exported memory has no `when`. Raises InvalidInput for what remember does not take.
+    """
+    if "when" not in record or "occurred_at" in record:
+        return record
+    when = validation.when(record["when"], "when", now)
+    return {name: v for name, v in record.items() if name != "when"} | {"occurred_at": when}
 
 
 def _text_of(record: Mapping[str, Any]) -> str:

@@ -78,7 +78,7 @@ def from_record(record: Mapping[str, Any]) -> tuple[MemoryRecord, tuple[str, ...
     if "text" not in record:
         raise InvalidInput("text is missing", "give every memory a text")
     unknown = [name for name in record if name not in _NAMES]
-    warnings = [f"unknown field {name!r} is ignored" for name in unknown]
+    warnings = [f"unknown field {name!r:.60} is ignored" for name in unknown]
     values: dict[str, Any] = {"id": ""}
     for name in _NAMES:
         if name in record:

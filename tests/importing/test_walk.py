@@ -401,6 +401,65 @@ def test_a_line_of_ours_that_nobody_exported_is_dated_as_all_others_are(
     assert found["Mara"] == 478_483_200.0  # it was remembered with that date
 
 
+@pytest.mark.parametrize(
+    ("when", "seconds"),
+    [
+        ("2025-01-01T10:00:00+02:00", 1_735_718_400.0),
+        ("2025-01", 1_735_689_600.0),
+        (1_735_689_600, 1_735_689_600.0),
+        ("", 2_000_000_000.0),
+    ],
+)
+def test_a_line_of_ours_may_say_when_as_remember_does(
+    memory: Memory, tmp_path: Path, when: object, seconds: float
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"text": "Mara moved to Porto.", "when": when}))
+    preview = bring(memory, path, dry_run=True)
+    report = bring(memory, path, strict=True)
+    assert (report.problems, report.counts["stored"]) == ([], 1)
+    assert preview.first == report.first == memory.listing(ME)[0].occurred_at == seconds
+
+
+def test_a_wrong_time_of_a_line_is_named_with_its_place(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"text": "a", "when": "some day"}\n{"text": "b", "when": null}\n{"text": "c"}')
+    report = bring(memory, path)
+    assert [each[:40] for each in report.problems] == [
+        "mine.jsonl line 1: invalid_input: when i",
+        "mine.jsonl line 2: invalid_input: when: ",
+    ]
+    assert texts(memory) == ["c"]
+
+
+def test_a_field_that_is_not_known_is_named_and_strict_refuses_it(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"text": "The heron waits by the weir.", "colour": "red", "wen": "2025"}')
+    said = [f"mine.jsonl line 1: unknown field {name} is ignored" for name in ("'colour'", "'wen'")]
+    refused = bring(memory, path, strict=True)
+    assert (refused.status, refused.problems, texts(memory)) == ("refused", said, [])
+    for known in (0, 1):
+        preview, report = bring(memory, path, dry_run=True), bring(memory, path)
+        assert preview.problems == report.problems == said
+        assert report.counts["reinforced"] == known
+
+
+def test_a_line_that_may_not_be_written_is_named_and_the_rest_goes_on(
+    memory: Memory, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text('{"text": "a"}\n{"text": "b", "visibility": "team"}\n{"text": "c"}\n')
+    assert bring(memory, path, strict=True).status == "refused"
+    report = bring(memory, path)
+    assert (report.status, texts(memory)) == ("completed", ["a", "c"])
+    (problem,) = report.problems
+    assert problem.startswith("mine.jsonl line 2: scope_denied: you are in no team")
+    memory.consolidate(ME, undo=report.run)
+    assert texts(memory) == []
+
+
 def test_an_id_that_comes_twice_with_another_text_is_named(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "m.json"
     rows = [

@@ -148,6 +148,21 @@ async def test_a_refused_file_is_called_by_its_name(
     assert "upload" not in answer.text
 
 
+async def test_what_may_not_be_written_is_named_and_the_rest_comes(
+    http: Any, memory: Memory
+) -> None:
+    lines = [{"text": "a"}, {"text": "b", "visibility": "team"}, {"text": "c", "colour": "red"}]
+    async with http("bob", team="") as bob:
+        content = "\n".join(map(json.dumps, lines)).encode()
+        *_, report = await upload(bob, content, name="m.jsonl")
+    assert report["problems"] == [
+        "m.jsonl line 2: scope_denied: you are in no team; set ANAMNESIS_TEAM, or use private or "
+        "shared",
+        "m.jsonl line 3: unknown field 'colour' is ignored",
+    ]
+    assert texts(memory, Identity("bob")) == ["a", "c"]
+
+
 async def test_a_zip_is_read_packed_and_an_upload_tells_no_path(ana: Any, memory: Memory) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as to:
