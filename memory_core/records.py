@@ -333,7 +333,10 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer of remember. `status` is stored, reinforced, replaced or refused."""
+    """The answer of remember. `status` is stored, reinforced, replaced or refused.
+
+    `doubts` counts, for an import, the pairs of memories that it put in doubt.
+    """
 
     id: str
     status: str
@@ -343,6 +346,7 @@ class Receipt:
     similar: tuple[Similar, ...] = ()
     replaced: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    doubts: int = 0
 
     def for_writers(self) -> Receipt:
         """This receipt for who may not read: without what is stored near the memory."""

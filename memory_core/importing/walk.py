@@ -192,7 +192,7 @@ class Importer:
             report.problem(found.place, str(problem))
             return
         report.took(receipt.status, found.when, found.dated)
-        report.doubts += any("out of date" in warning for warning in receipt.warnings)
+        report.doubts += receipt.doubts
         if found.slot and each.memory is not None and receipt.status != "refused":
             work.slots.put(each.memory.source, receipt.id, each.memory, each.replaces)
 

@@ -23,8 +23,8 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
 from memory_core.lifecycle.known_names import KnownNames
 from memory_core.lifecycle.pins import PINNED
-from memory_core.link_kinds import KNOWN
-from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
+from memory_core.link_kinds import DOUBTING, HOLDS, KNOWN
+from memory_core.records import Change, Identity, Link, MemoryRecord, Receipt, content_hash
 from memory_core.remember import again, commit
 from memory_core.remember.draft import Draft
 from memory_core.remember.late import relate_late
@@ -33,6 +33,7 @@ from memory_core.remember.prepared import Prepared
 from memory_core.remember.relate import place, relate
 from memory_core.remember.understand import understand
 from memory_core.representation import embed
+from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.text import secrets
 from memory_core.text.names.entities import known_names
@@ -119,7 +120,7 @@ class Writer:
         )
         prepared = place(self._store, self._embedded(prepared), self._profile)
         prepared = relate_late(self._store, prepared, self._profile)
-        return self._store.commit(lambda tx: commit.take_in(tx, prepared, (), run))
+        return self._brought(lambda tx: commit.take_in(tx, prepared, (), run))
 
     def refuses(self, who: Identity, memory: MemoryRecord) -> bool:
         """True when *who* cannot import *memory*, as what it says was forgotten."""
@@ -159,7 +160,7 @@ class Writer:
         ends = [(link, link.b if link.a == memory.id else link.a) for link in links]
         kept = [link for link, other in ends if self._may_link(who, link, other)]
         given = elsewhere or Brought()
-        return self._store.commit(lambda tx: merge(tx, prepared, given, kept, run))
+        return self._brought(lambda tx: merge(tx, prepared, given, kept, run))
 
     def embedded_late(
         self,
@@ -180,6 +181,17 @@ class Writer:
             prepared = place(self._store, prepared, self._profile)
             prepared = relate_late(self._store, prepared, self._profile)
         self._store.commit(lambda tx: commit.embedded_late(tx, prepared))
+
+    def _brought(self, write: Callable[[Transaction], Receipt]) -> Receipt:
+        """The receipt of the import that *write* commits, with the doubts among it."""
+
+        def counted(tx: Transaction) -> Receipt:
+            before = tx.last()
+            receipt = write(tx)
+            doubts = sum(map(_is_doubt, tx.changes(before)))
+            return replace(receipt, doubts=doubts) if doubts else receipt
+
+        return self._store.commit(counted)
 
     def _replaced_by(self, memory: MemoryRecord) -> str:
         """The id of a memory that the caller replaced by *memory*; "" when there is none.
@@ -288,3 +300,11 @@ class Writer:
     def _profile(self) -> Profile:
         embedder = self._gate.embedder
         return embedder.profile if embedder is not None else Profile()
+
+
+def _is_doubt(change: Change) -> bool:
+    """True for a link by which a write puts one memory in doubt by another."""
+    body = change.body or {}
+    return (
+        change.source == commit.DOUBT and body.get("kind") in DOUBTING and body["weight"] >= HOLDS
+    )

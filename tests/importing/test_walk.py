@@ -257,6 +257,17 @@ def test_newer_words_of_the_user_stay_whatever_an_import_says(
     assert (known, pair.newer.id) == ({"My office is in room 7.", "My office is in room 12."}, said)
 
 
+def test_what_is_in_doubt_is_counted_and_not_read_in_warnings(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember(ME, RememberRequest("My office is in room 12."))
+    path = tmp_path / "m.jsonl"
+    office = {"text": "My office is in room 7.", "occurred_at": "2020-01-01T00:00:00Z"}
+    path.write_text(json.dumps(office) + '\n{"text": "A lone cormorant.", "out of date": 1}\n')
+    assert bring(memory, path).doubts == len(memory.doubts(ME)) == 1
+    assert bring(memory, path).doubts == 0
+
+
 def test_secrets_are_masked_and_forgotten_texts_refused(memory: Memory, tmp_path: Path) -> None:
     gone = memory.remember(ME, RememberRequest("a: The safe is behind the painting.")).id
     memory.forget(ME, ids=[gone], confirm=True)
