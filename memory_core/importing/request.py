@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from memory_core.records import Identity, MemoryRecord
+
 PROBLEMS_MOST = 200
 """Problems that a report names; the others are counted."""
 
@@ -55,6 +57,8 @@ class ImportReport:
     unknown: list[str] = field(default_factory=list)
     unknown_count: int = 0
     doubts: int = 0
+    elsewhere: Counter[str] = field(default_factory=Counter)
+    """Memories, also known ones, that the importer does not see, by whose they are: "team home"."""
     gone: int = 0
     """Texts that a source held at an earlier import and holds no more; their memories stay."""
     samples: list[str] = field(default_factory=list)
@@ -73,6 +77,12 @@ class ImportReport:
         self.unknown_count += 1
         if len(self.unknown) < PROBLEMS_MOST:
             self.unknown.append(name)
+
+    def hidden(self, who: Identity, memory: MemoryRecord) -> None:
+        """Note a *memory* that *who* does not see: of another team, or another agent's own."""
+        owned = {"private": "agent", "team": "team"}.get(memory.visibility, "")
+        if owned and getattr(memory, owned) != getattr(who, owned):
+            self.elsewhere[f"{owned} {getattr(memory, owned)}"] += 1
 
     def took(self, status: str, when: float, dated: str) -> None:
         """Note a memory and its date."""

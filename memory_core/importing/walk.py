@@ -162,11 +162,13 @@ class Importer:
         except _REFUSED as problem:
             work.report.problem(each.found.place, str(problem))
             return
-        if not (each.found.record is not None and each.replaces):
-            refused = self._writer.refuses(work.who, memory)
-            if refused or work.repeats(memory):
-                work.report.counts["refused" if refused else "reinforced"] += 1
-                return
+        new = each.found.record is None or not each.replaces
+        refused = new and self._writer.refuses(work.who, memory)
+        if not refused:
+            work.report.hidden(work.who, memory)
+        if refused or (new and work.repeats(memory)):
+            work.report.counts["refused" if refused else "reinforced"] += 1
+            return
         status = "changed" if each.replaces else "new"
         if len(work.report.samples) < SAMPLES:
             work.report.samples.append(work.masked(memory.text)[:SAMPLE_CHARS])
@@ -193,6 +195,8 @@ class Importer:
             return
         report.took(receipt.status, found.when, found.dated)
         report.doubts += receipt.doubts
+        if receipt.status != "refused":
+            report.hidden(work.who, memory)
         if found.slot and each.memory is not None and receipt.status != "refused":
             work.slots.put(each.memory.source, receipt.id, each.memory, each.replaces)
 
@@ -404,10 +408,12 @@ class _Import:
             dated = {name: each for name, each in record.items() if name != "occurred_at"}
             when, found = None, replace(found, record=dated, dated=TODAY)
         found = replace(found, when=self._now if when is None else when)
-        if self._request.dry_run and isinstance(id, str) and is_id(id) and self._stored(id):
+        if self._request.dry_run and isinstance(id, str) and is_id(id) and self._there(id):
             if self._later(id, record.get("stamps")):
                 return _New(found, None, id)
             self.report.counts["reinforced"] += 1
+            for memory in self._store.memories([id]).values():
+                self.report.hidden(self.who, memory)
             return None
         return _New(found, None)
 
@@ -487,6 +493,10 @@ class _Import:
 
     def _stored(self, id: str) -> bool:
         return self._store.may_read(self.who, id)
+
+    def _there(self, id: str) -> bool:
+        """True for a memory that an import may write again, which an admin need not see."""
+        return self._stored(id) or (self.who.admin and bool(self._store.memories([id])))
 
     def _id(self, found: Incoming) -> str:
         name = (self.who.agent, self.who.team, found.key, content_hash(found.text))

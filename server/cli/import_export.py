@@ -6,6 +6,7 @@ import errno
 import json
 import logging
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -391,6 +392,10 @@ def _told(report: ImportReport) -> str:
     lines += (f"  {' '.join(text.split())}" for text in report.samples)
     if report.left_out:
         lines.append(f"left out: {_counted(report.left_out)}")
+    for whose, count in sorted(report.elsewhere.items()):
+        kind, _, name = whose.partition(" ")
+        seen = f"they are with --{kind} {shlex.quote(name)}"
+        lines.append(f"of the {whose}, not seen from here: {count} ({seen})")
     if report.gone:
         lines.append(f"no longer in the source, kept: {report.gone}")
     if report.doubts:

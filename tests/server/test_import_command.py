@@ -16,7 +16,7 @@ import pytest
 from memory_core.errors import Busy
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
-from memory_core.records import Identity
+from memory_core.records import Identity, new_id
 from server.cli import invocation, main
 
 ME = Identity("me")
@@ -55,6 +55,42 @@ def test_a_bad_line_is_named_and_the_rest_goes_on(run: Run, tmp_path: Path) -> N
         "in.jsonl line 3: invalid_input: text is missing; give every memory a text",
         "in.jsonl line 4: it is not JSON (Expecting value, line 1 column 1)",
     ]
+
+
+def test_a_memory_that_is_not_seen_from_here_is_named(
+    run: Run, memory: Memory, tmp_path: Path
+) -> None:
+    home, other = Identity("me", "home"), Identity("ann")
+    file = tmp_path / "in.jsonl"
+    records = [
+        {"id": new_id(1.7e9), "text": "The boiler is serviced in May.", "visibility": "team"},
+        {"id": new_id(1.7e9), "text": "Ann likes herons."},
+        {"id": new_id(1.7e9), "text": "The gate is green."},
+    ]
+    file.write_text(
+        "".join(
+            json.dumps({**record, "agent": who.agent, "team": who.team}) + "\n"
+            for record, who in zip(records, (home, other, ME), strict=True)
+        )
+    )
+    said = [
+        "of the agent ann, not seen from here: 1 (they are with --agent ann)",
+        "of the team home, not seen from here: 1 (they are with --team home)",
+    ]
+    for preview, done in (("3 new", "3 stored"), ("3 reinforced", "3 reinforced")):
+        code, out, _ = run("import", str(file), "--dry-run")
+        assert (code, out.splitlines()[0]) == (0, f"would import: {preview}")
+        assert [line for line in out.splitlines() if "not seen" in line] == said
+        code, out, _ = run("import", str(file))
+        assert (code, out.splitlines()[0]) == (0, f"imported: {done}")
+        assert [line for line in out.splitlines() if "not seen" in line] == said
+    assert memory.stats(ME)["memories"] == 1
+    assert {each.text for each in memory.listing(home)} == {
+        "The boiler is serviced in May.",
+        "The gate is green.",
+    }
+    _, out, _ = run("import", str(file), "--json")
+    assert json.loads(out)["elsewhere"] == {"agent ann": 1, "team home": 1}
 
 
 def test_it_says_what_came_and_how_to_take_it_back(

@@ -119,6 +119,7 @@ function Told({ report }) {
       ${report.first ? html`<li>${t('between', when(report.first), when(report.last))}${report.dated.file ? ' ' + t('importFileDates', report.dated.file) : ''}</li>` : null}
       ${Object.entries(report.left_out).map(([why, count]) => html`<li>${t('leftOut', count)} ${has('skip.' + why) ? t('skip.' + why) : html`<${Said} text=${why} />`}</li>`)}
       ${report.doubts ? html`<li><a href="#/doubtful">${t('importDoubts', report.doubts)}</a></li>` : null}
+      ${Object.entries(report.elsewhere ?? {}).map(([whose, count]) => html`<li><${Stored} text=${t('importElsewhere', whose, count)} most=${300} /></li>`)}
       ${report.gone ? html`<li>${t('importGone', report.gone)}</li>` : null}</ul>
     ${report.samples.length ? html`<h3>${t('importSamples')}</h3><ol>${report.samples.map((/** @type {string} */ text) => html`<li><${Stored} text=${text} most=${200} /></li>`)}</ol>` : null}
     ${named.slice(0, SHOWN).map((said) => html`<p class="problem">${said}</p>`)}

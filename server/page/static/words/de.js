@@ -389,6 +389,7 @@ export const WORDS = {
   "importFileDates": "({0} davon nach der Datei datiert)",
   "leftOut": "{0} ausgelassen:",
   "importDoubts": "{0} sind zweifelhaft",
+  "importElsewhere": "von hier aus nicht zu sehen, von {0}: {1}",
   "importGone": "{0} stehen nicht mehr in der Datei; ihre Erinnerungen bleiben",
   "importSamples": "Die ersten davon",
   "importUnknown": "{0}: keine bekannte Form",

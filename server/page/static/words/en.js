@@ -389,6 +389,7 @@ export const WORDS = {
   "importFileDates": "({0} of them dated by the file)",
   "leftOut": "{0} left out:",
   "importDoubts": "{0} are in doubt",
+  "importElsewhere": "not seen from here, of the {0}: {1}",
   "importGone": "{0} are no longer in the file; their memories stay",
   "importSamples": "The first of them",
   "importUnknown": "{0}: of no known form",
