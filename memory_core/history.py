@@ -62,8 +62,8 @@ def undo(store: MemoryStore, who: Identity, id: str, number: int) -> tuple[Chang
     return _numbered(change, number, changes), done
 
 
-def undo_decision(tx: Transaction, who: Identity, older: str, newer: str, source: str) -> str:
-    """Undo the last change of a pair whose source begins with *source*; what was done, in words.
+def undo_decision(tx: Transaction, who: Identity, older: str, newer: str, source: str) -> None:
+    """Undo the last change of a pair whose source begins with *source*.
 
     Raises NotFound where there is none, InvalidInput where what it set was changed since.
     """
@@ -81,7 +81,6 @@ def undo_decision(tx: Transaction, who: Identity, older: str, newer: str, source
     for change in sorted(whole, key=lambda each: each.seq, reverse=True):
         if change in _lasting(tx, change.target):  # not undone with the one after it
             _undo(tx, who, change)
-    return f"{older} and {newer} are in doubt again"
 
 
 def _others(change: Change) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from memory_core.beliefs.shared import held
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.link_kinds import (
     CONTRADICTS,
+    DOUBTING,
     DOUBTS,
     DOUBTS_PART,
     DUPLICATE_OF,
@@ -57,7 +58,7 @@ JUDGED = "judge: "
 VERDICTS = (UPDATES, CONTRADICTS, EXTENDS, KEPT_BOTH)
 """Links of which a pair in doubt has one when a model has judged it, be it undone since."""
 
-Undo = Callable[[Transaction, Identity, str, str, str], str]
+Undo = Callable[[Transaction, Identity, str, str, str], None]
 """Undoes the last change of a pair with a source that begins so; see history.undo_decision."""
 
 Changes = list[tuple[str, MemoryRecord, dict[str, Any]]]
@@ -249,8 +250,7 @@ def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision:
         doubts, readable = Doubts(view, store.journal), view.readable(who)
 
         def is_open(older: int, newer: int) -> bool:
-            kinds = (DOUBTS, DOUBTS_PART)
-            doubted = any(newer in doubts.of(older, readable, kind) for kind in kinds)
+            doubted = any(newer in doubts.of(older, readable, kind) for kind in DOUBTING)
             return doubted or doubts.may_be_decided(newer, older)
 
         if not is_open(*rows):
@@ -271,7 +271,19 @@ def take_back(store: MemoryStore, who: Identity, older: str, newer: str, undo: U
     Raises what resolve does, also where nothing was decided.
     """
     _own(store, who, older, newer)
-    return store.commit(lambda tx: undo(tx, who, older, newer, SOURCE))
+    store.commit(lambda tx: undo(tx, who, older, newer, SOURCE))
+    rows = _own(store, who, older, newer)
+    with store.reading() as view:
+        again = _doubted(Doubts(view, store.journal), rows, view.readable(who))
+    if again:
+        return f"{older} and {newer} are in doubt again"
+    return f"the decision about {older} and {newer} is undone; they are not in doubt"
+
+
+def _doubted(doubts: Doubts, rows: Sequence[int], readable: Mask) -> bool:
+    """True when one of two *rows* puts the other one, or a part of it, in doubt."""
+    pairs = (rows, tuple(reversed(rows)))
+    return any(b in doubts.of(a, readable, kind) for a, b in pairs for kind in DOUBTING)
 
 
 def _own(store: MemoryStore, who: Identity, older: str, newer: str) -> list[int]:

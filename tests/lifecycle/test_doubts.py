@@ -234,6 +234,18 @@ def test_a_decision_is_taken_back_by_its_pair(
     assert listed(memory) == [pair]
 
 
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_pair_that_nobody_doubted_is_not_in_doubt_after_its_decision(
+    memory: Memory, clock: Any, decision: str
+) -> None:
+    apart = [tell(memory, clock, text) for text in ("The bread is in the box.", "Ann paints.")]
+    memory.resolve(ME, *apart, decision)
+    said = memory.resolve(ME, *apart, "undo")
+    assert said == "the decision about {} and {} is undone; they are not in doubt".format(*apart)
+    assert listed(memory) == []
+    assert not any(memory.get(ME, id).superseded_by for id in apart)
+
+
 def test_what_was_decided_about_another_pair_is_not_taken_back(
     memory: Memory, clock: Any, pair: tuple[str, str]
 ) -> None:
