@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, date, datetime
 from itertools import islice
 from pathlib import Path
 from typing import (
@@ -26,7 +26,7 @@ from typing import (
 
 import anyio.to_thread
 
-from memory_core import config
+from memory_core import config, validation
 from memory_core.config import Settings
 from memory_core.memory import Memory as Facade
 from memory_core.recall.request import RecallRequest, Weights
@@ -54,7 +54,7 @@ class About(TypedDict, total=False):
     kind: str
     importance: float
     tags: Sequence[str]
-    when: str | float | datetime
+    when: str | float | date
     speaker: str
     session: str
     scope: str
@@ -73,9 +73,9 @@ class Narrow(TypedDict, total=False):
     tags: Sequence[str]
     speaker: str
     session: str
-    since: str
-    until: str
-    as_of: str
+    since: str | date
+    until: str | date
+    as_of: str | date
     context: int
     explain: bool
     rehearse: bool
@@ -85,6 +85,26 @@ class Narrow(TypedDict, total=False):
     entity: str
     importance: float
     weights: Weights
+
+
+def _timed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """*given* with dates and datetimes in ISO 8601; one without a time zone is of this machine's.
+
+    In UTC, for the offset of a zone may have had seconds. Raises InvalidInput for what is outside
+    of its years there.
+    """
+    told = dict(given)
+    for name, value in given.items():
+        try:
+            if isinstance(value, datetime):
+                told[name] = value.astimezone(UTC).isoformat()
+            elif isinstance(value, date):
+                told[name] = value.isoformat()
+        except (ValueError, OverflowError, OSError):
+            raise validation.invalid(
+                name, f"{value} is outside of the years 1 to 9999 in UTC", "correct it"
+            ) from None
+    return told
 
 
 def _own(
@@ -215,16 +235,12 @@ class Memory:
     def remember(self, text: str, **about: Unpack[About]) -> Receipt:
         """Store *text* durably; the receipt has its id, and what is like it or out of date by it.
 
-        `when` may also be a datetime; without a time zone it is of this machine's. The receipt's
-        status is stored, reinforced (an exact repeat), replaced, or refused (it was forgotten). A
-        repeat with the same `key` gets the same receipt; with the key of another one InvalidInput
-        is raised.
+        `when` may also be a date or a datetime, which without a time zone is of this machine's. The
+        receipt's status is stored, reinforced (an exact repeat), replaced, or refused (it was
+        forgotten). A repeat with the same `key` gets the same receipt; with the key of another one
+        InvalidInput is raised.
         """
-        when = about.get("when", "")
-        if isinstance(when, datetime):
-            when = when.astimezone().isoformat()
-        rest = {name: value for name, value in about.items() if name != "when"}
-        request = RememberRequest(text, when=when, **rest)  # type: ignore[arg-type]
+        request = RememberRequest(text, **_timed(about))
         if request.key:
             request = replace(request, asked=digest(request))
         return self.facade.remember(self.identity, request)
@@ -236,16 +252,17 @@ class Memory:
         role: str = "user",
         speaker: str = "",
         session: str = "",
-        when: datetime | float | None = None,
+        when: str | float | date | None = None,
         tags: Sequence[str] = (),
         scope: str = "",
         source: str = "",
     ) -> Observation:
         """Store one turn of a conversation verbatim, when it is worth keeping.
 
-        *when* is a time or epoch seconds, None now. What is not stored is named in `skipped`.
+        *when* is as for remember, None now. What is not stored is named in `skipped`.
         """
-        seconds = when.timestamp() if isinstance(when, datetime) else when
+        said = "" if when is None else _timed({"when": when})["when"]
+        seconds = None if said == "" else validation.when(said, "when", 0.0)
         turn = ConversationTurn(
             role, content, seconds, session, speaker, scope=scope, tags=tags, source=source
         )
@@ -270,8 +287,11 @@ class Memory:
     # Recalling
 
     def recall(self, query: str, **narrow: Unpack[Narrow]) -> Recollection:
-        """What answers *query*, best first; its repr shows the texts."""
-        return self.facade.recall(self.identity, RecallRequest(query, **narrow))
+        """What answers *query*, best first; its repr shows the texts.
+
+        `since`, `until` and `as_of` may also be a date or a datetime, as `when` of remember.
+        """
+        return self.facade.recall(self.identity, RecallRequest(query, **_timed(narrow)))
 
     # Consolidating, forgetting, undoing
 

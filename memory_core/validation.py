@@ -163,8 +163,10 @@ def uncut(given: Sequence[str], wanted: Sequence[str]) -> None:
             )
 
 
-def span(value: str, argument: str) -> tuple[float, float] | None:
+def span(value: object, argument: str) -> tuple[float, float] | None:
     """The first and last moment of the ISO 8601 *value*, both inside; None for ""."""
+    if not isinstance(value, str):
+        raise invalid(argument, f"must be a date or time, got {value!r:.60}", timestamps.ALLOWED)
     checked = text(value, argument, LABEL_CHARS, "pass a date such as 2024-05-07")
     return timestamps.moment(checked, argument) if checked else None
 
@@ -179,9 +181,9 @@ def period(since: str, until: str) -> tuple[float | None, float | None]:
 
 def when(value: str | float, argument: str, now: float) -> float:
     """The epoch seconds of *value*: ISO 8601 (its first moment), a number, or "" for *now*."""
-    if not isinstance(value, str):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return number(value, argument, EPOCH_LEAST, EPOCH_MOST)
-    if (found := span(value, argument)) is None:
+    if (found := span(value, argument)) is None:  # it refuses what is no text
         return now
     if not EPOCH_LEAST <= found[0] <= EPOCH_MOST:  # by its offset
         raise invalid(argument, f"{value} is outside of the years 1 to 9999 in UTC", "correct it")

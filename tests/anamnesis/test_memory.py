@@ -6,8 +6,11 @@ import inspect
 import re
 import subprocess
 import sys
-from datetime import datetime
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +86,74 @@ def test_what_is_told_is_recalled_corrected_and_forgotten(own: Memory) -> None:
     assert own.forget(new.id, confirm=True).status == "forgotten"
     with pytest.raises(NotFound):
         own.get(new.id)
+
+
+@pytest.fixture
+def zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    def use(name: str) -> None:
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield use
+    monkeypatch.undo()
+    time.tzset()
+
+
+EAST, WEST = (timezone(sign * timedelta(hours=2, minutes=1, seconds=9)) for sign in (1, -1))
+
+
+@pytest.mark.parametrize(
+    ("when", "told"),
+    [
+        (datetime(1934, 7, 2), "1934-07-01T22:40:28Z"),
+        (datetime(2026, 5, 5, 12, tzinfo=EAST), "2026-05-05T09:58:51Z"),
+        (date(2026, 5, 5), "2026-05-05T00:00:00Z"),
+        ("2026-05", "2026-05-01T00:00:00Z"),
+        (0, "1970-01-01T00:00:00Z"),
+    ],
+)
+def test_a_time_may_be_a_datetime_a_date_a_text_or_seconds(
+    own: Memory, zone: Callable[[str], None], when: str | float | date, told: str
+) -> None:
+    zone("Europe/Amsterdam")
+    seconds = datetime.fromisoformat(told).timestamp()
+    assert own.get(own.remember("Grandfather was born.", when=when).id).occurred_at == seconds
+    observed = own.observe("My sister Ana moved to Porto.", when=when).receipt
+    assert observed is not None
+    assert own.get(observed.id).occurred_at == seconds
+
+
+@pytest.mark.parametrize("when", [datetime(1, 1, 1), datetime.max.replace(tzinfo=WEST)])
+def test_a_time_outside_of_the_calendar_is_refused(
+    own: Memory, zone: Callable[[str], None], when: datetime
+) -> None:
+    zone("Europe/Amsterdam")
+    for call in (
+        lambda: own.remember("Old.", when=when),
+        lambda: own.observe("My sister Ana moved to Porto.", when=when),
+        lambda: own.recall("x", since=when),
+    ):
+        with pytest.raises(InvalidInput, match="outside of the years 1 to 9999 in UTC"):
+            call()
+
+
+def test_a_recall_takes_dates(own: Memory) -> None:
+    for day in (4, 5, 6):
+        own.remember(f"The ferry of {day} May left.", when=datetime(2026, 5, day, 12, tzinfo=UTC))
+    day = {"since": date(2026, 5, 5), "until": date(2026, 5, 5)}
+    assert own.recall("ferry", **day).texts == ("The ferry of 5 May left.",)
+    noon = datetime(2026, 5, 5, 12, tzinfo=UTC)
+    assert own.recall("ferry", since=noon, until=noon).texts == ("The ferry of 5 May left.",)
+    assert len(own.recall("ferry", as_of=datetime(2099, 1, 1)).texts) == 3
+
+
+def test_what_is_no_time_is_refused_with_the_forms_that_are(own: Memory) -> None:
+    wrong: list[Any] = [None, True, [2026], b"2026"]
+    for value in wrong:
+        with pytest.raises(InvalidInput, match=r"when: must be a date or time, .*; use 2024, "):
+            own.remember("The tea is in the tin.", when=value)
+        with pytest.raises(InvalidInput, match=r"since: must be a date or time, .*; use 2024, "):
+            own.recall("tea", since=value)
 
 
 def test_what_it_passes_on_is_what_the_facade_does(own: Memory) -> None:
