@@ -111,6 +111,18 @@ def test_a_backup_goes_to_an_empty_folder_only(store: Path, tmp_path: Path) -> N
     assert (tmp_path / "copy" / "journal.db").read_bytes() == before
 
 
+@pytest.mark.parametrize("inside", ["store/copy", "store/new/copy", "link/copy"])
+def test_a_backup_does_not_go_into_the_data_directory(
+    store: Path, tmp_path: Path, inside: str
+) -> None:
+    (tmp_path / "link").symlink_to(store)
+    before = sorted(store.rglob("*"))
+    with pytest.raises(InvalidInput, match=r"is in the data directory .*; name one outside of it"):
+        backup.create(store, tmp_path / inside, lambda: NOW)
+    assert sorted(store.rglob("*")) == before
+    backup.create(store, tmp_path / "store-copy", lambda: NOW)
+
+
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no memory"):
         backup.create(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)

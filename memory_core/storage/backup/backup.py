@@ -52,13 +52,15 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     """Copy the journal in *source* to the new or empty folder *target* while others write to it.
 
     The copy holds one moment of the journal, is read back and checked, and is complete once the
-    manifest exists. Raises InvalidInput when *source* has no journal or *target* is not empty;
-    DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
+    manifest exists. Raises InvalidInput when *source* has no journal, or *target* is in it or not
+    empty; DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
     """
     if not (source / files.FILE).exists():
         raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} is not an empty folder", "name a new one for each backup")
+    if target.resolve().is_relative_to(source.resolve()):  # there forget would leave a text
+        raise InvalidInput(f"{target} is in the data directory {source}", "name one outside of it")
     journal = target / files.FILE
     done = False
     try:
