@@ -22,6 +22,7 @@ from memory_core import browse
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
+from memory_core.lifecycle import stamps
 from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TABLE
 from memory_core.recall.query import Query
@@ -187,7 +188,7 @@ def _remove(store: MemoryStore, ids: list[str]) -> None:
 
 
 def _forget(store: MemoryStore, id: str) -> None:
-    body = {"digests": [], "reason": "probe", "erase": False}
+    body = {"digests": [], "reason": stamps.PROBE, "erase": False}
     change = Change("forget", id, body, actor=PROBE_AGENT)
     store.commit(lambda tx: tx.forget(change))
 

@@ -268,6 +268,7 @@ class _Sync:
             if not batch:
                 break
             after = batch[-1].seq
+            batch = [each for each in batch if not stamps.ends_probe(each)]
             some, lost = stamps.touched(batch, of)
             changed |= some
             gone |= lost

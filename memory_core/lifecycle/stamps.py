@@ -50,6 +50,9 @@ FORGOTTEN = "forgotten "
 ELSEWHERE = "forgotten on another machine"
 """The reason of a forget change whose stamp stands under FORGOTTEN."""
 
+PROBE = "probe"
+"""The reason of a forget change of what a health report wrote; no other machine had it."""
+
 TRAVELLING = KNOWN | {"pair"}
 """The kinds of links that travel; others each machine finds for itself."""
 
@@ -154,6 +157,12 @@ def _wrong(given: Any) -> InvalidInput:
     return InvalidInput(
         f"stamps: {given!r:.60} is no time and machine", "give them as they were exported"
     )
+
+
+def ends_probe(change: Change) -> bool:
+    """True for the forgetting of what a health report wrote; a user may give the same reason."""
+    body = change.body or {}
+    return change.kind == "forget" and body.get("reason") == PROBE and not body.get("erase", True)
 
 
 def _travels(change: Change) -> bool:

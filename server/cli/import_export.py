@@ -334,7 +334,7 @@ def sync(memory: Memory, who: Identity, folder: str) -> Outcome:
         memory.finish_erasing(ERASE_SECONDS)
     values = {field.name: getattr(report, field.name) for field in fields(report)}
     lines = [f"came: {_counted(report.counts)}"]
-    lines.append(f"sent: {report.sent} memories, {report.sent_forgotten} forgotten ones")
+    lines.append(f"sent: {rendering.counted(report.sent)}, {report.sent_forgotten} forgotten")
     if report.erased:
         lines.append(f"erased in the folder, as forgotten: {report.erased} lines")
     if report.waiting:

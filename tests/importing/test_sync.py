@@ -75,6 +75,19 @@ def files(shared: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in shared.rglob("*.jsonl")}
 
 
+def test_the_probes_of_health_are_neither_sent_nor_counted(one: Memory, shared: Path) -> None:
+    one.health(ME)
+    kept = said(one, "The spare key is in the blue tin.")
+    report = one.sync(ME, str(shared))
+    assert (report.sent, report.sent_forgotten) == (1, 0)
+    before = files(shared)
+    one.health(ME)
+    report = one.sync(ME, str(shared))
+    assert (report.sent, report.sent_forgotten, files(shared)) == (0, 0, before)
+    one.forget(ME, ids=[kept], reason="probe", confirm=True)
+    assert one.sync(ME, str(shared)).sent_forgotten == 1
+
+
 # Through an export
 
 

@@ -270,7 +270,8 @@ def test_two_data_directories_are_kept_in_step_by_the_real_command(tmp_path: Pat
 
     command("one", "remember", "The dentist is on the 14th of December.")
     command("two", "remember", "Ana prefers the train to flying.")
-    assert "sent: 1 memories" in command("one", "sync", str(cloud))
+    command("one", "health")
+    assert "sent: 1 memory, 0 forgotten\n" in command("one", "sync", str(cloud))
     assert "came: 1 stored" in command("two", "sync", str(cloud))
     assert "came: 1 stored" in command("one", "sync", str(cloud))
     exports = [
@@ -280,4 +281,4 @@ def test_two_data_directories_are_kept_in_step_by_the_real_command(tmp_path: Pat
     one, two = ({record["id"]: record["text"] for record in found} for found in exports)
     assert one == two
     assert len(one) == 2
-    assert "came: nothing\nsent: 0 memories" in command("one", "sync", str(cloud))
+    assert "came: nothing\nsent: 0 memories, 0 forgotten" in command("one", "sync", str(cloud))
