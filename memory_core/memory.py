@@ -337,7 +337,7 @@ class Memory:
     def note_export(self, who: Identity, place: str) -> None:
         """Note that what *who* may read was exported to *place*, so that forget names it.
 
-        *place* is an absolute path; "" is standard output. Raises a StorageError.
+        *place* is an absolute path, copies.REST, or "" for standard output. Raises a StorageError.
         """
         copies.note_export(self._store, who, place, self._clock())
 

@@ -21,6 +21,7 @@ from memory_core.errors import Busy, MemoryCoreError
 from memory_core.interchange import jsonl, okf
 from memory_core.interchange.other_forms import FORMS
 from memory_core.records import Identity
+from memory_core.storage.backup import copies
 from server import __version__
 from server.rest import answers, bodies
 from server.rest.calls import Calls, answer
@@ -90,7 +91,7 @@ def add_transfer(router: APIRouter, calls: Calls) -> None:
         In the form of another tool only what is current, as far as that form holds it; okf is a
         zip archive of Markdown with everything.
         """
-        await calls.run(lambda: calls.memory.note_export(who, ""))
+        await calls.run(lambda: calls.memory.note_export(who, copies.REST))
         if format == OKF:
             whole = await calls.run(lambda: _zipped(calls.memory.export(who)))
             return Response(whole, media_type=EXPORTS[OKF])

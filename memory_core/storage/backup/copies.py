@@ -16,6 +16,12 @@ _KEY = "copy "
 """Begins the keys of the meta values. The place follows, for a later copy replaces the one that was
 there; without a place who exported, for there each copy stays somewhere."""
 
+REST = "REST"
+"""In the place of an export that a program asked for over REST."""
+
+_WAYS = ("", REST)
+"""Where an export went whose place nobody knows."""
+
 NAMED = 5
 """Copies that are named; the others are counted."""
 
@@ -27,7 +33,7 @@ class Copy:
     kind: str
     """backup or export."""
     place: str
-    """The absolute path, or "" for standard output."""
+    """The absolute path, or REST, or "" for standard output."""
     at: float
     """Epoch seconds."""
     sequence: int
@@ -44,7 +50,8 @@ def noted(copy: Copy) -> Change:
 
 
 def _key(copy: Copy) -> str:
-    return _KEY + (copy.place or f"of {copy.agent} in {copy.team}")
+    way = f" {copy.place}" if copy.place else ""
+    return _KEY + (f"of {copy.agent} in {copy.team}{way}" if copy.place in _WAYS else copy.place)
 
 
 def note_export(store: MemoryStore, who: Identity, place: str, at: float) -> None:
@@ -52,7 +59,7 @@ def note_export(store: MemoryStore, who: Identity, place: str, at: float) -> Non
 
     def note(tx: Transaction) -> None:
         copy = Copy("export", place, at, tx.last(), who.agent, who.team)
-        earlier = None if place else tx.meta(_key(copy))
+        earlier = tx.meta(_key(copy)) if place in _WAYS else None
         if earlier:
             copy = replace(copy, since=earlier["since"] or earlier["at"])
         tx.append(noted(copy))
@@ -83,7 +90,7 @@ def _named(copy: Copy, places: bool) -> str:
         what = f"the {copy.kind}s of {first} to {day}"
     if not places:
         return what
-    if not copy.place:
-        return f"{what} to standard output"
+    if copy.place in _WAYS:
+        return f"{what} over REST" if copy.place else f"{what} to standard output"
     gone = "" if Path(copy.place).exists() else ", which is no longer there"
     return f"{what} in {copy.place}{gone}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from typing import Any
 
@@ -471,3 +472,18 @@ async def test_everything_of_the_caller_is_cleared_and_nothing_else(ana: Any, ch
     assert (await chief.post("/clear", json={"confirm": False})).status_code == 422
     assert await sent(chief, "/clear", confirm=True) == {"deleted": 1, "status": "cleared"}
     assert (await found(chief, "/stats"))["by_agent"] == {"ana": 1}
+
+
+async def test_the_note_of_forget_names_an_export_over_rest(http: Any, memory: Memory) -> None:
+    async with http("ana", rights=("read", "write", "admin")) as admin:
+        id = (await admin.post("/memories", json={"text": "The gate code is new."})).json()["id"]
+        assert (await admin.get("/export")).status_code == 200
+        done = (await admin.post("/forget", json={"ids": [id], "confirm": True})).json()
+        assert re.search(r"the export of \d{4}-\d\d-\d\d over REST$", done["note"])
+        id = (await admin.post("/memories", json={"text": "The gate is green."})).json()["id"]
+        assert (await admin.get("/export")).status_code == 200
+        memory.note_export(Identity("ana", "north"), "")
+        done = (await admin.post("/forget", json={"ids": [id], "confirm": True})).json()
+        assert {"over REST", "to standard output"} <= set(
+            re.findall("over REST|to standard output", done["note"])
+        )

@@ -456,6 +456,7 @@ export const SAID = {
   "{} refused {} ({})": "{0} wies {1} ab ({2})",
   "{} requests of this token are open": "{0} Anfragen dieses Tokens sind offen",
   "{} summaries have other sources left and become stale": "{0} Zusammenfassungen haben noch andere Quellen und veralten",
+  "{} over REST": "{0} über REST",
   "{} to standard output": "{0} auf die Standardausgabe",
   "{} wait for their vectors": "{0} warten auf ihre Vektoren",
   "{} waiting, {} dropped": "{0} warten, {1} verworfen",
