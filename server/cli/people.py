@@ -22,6 +22,8 @@ DECIDE = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISION
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _ARGUMENT = re.compile(r"\breplaces=(?=\w)")
+_AFTER_ALL = re.compile(r"\bpass replaces=\w+")
+"""What a tool does to remember after all what was forgotten; the command has an option for it."""
 
 
 def abridged(memory: Memory, who: Identity, answer: dict[str, Any]) -> dict[str, Any]:
@@ -62,7 +64,9 @@ def remembered(answer: Mapping[str, Any]) -> str:
     weight = f"importance {answer['importance']}" if "importance" in answer else ""
     facts = (answer["status"], answer["id"], answer.get("kind", ""), weight)
     lines = [" · ".join(fact for fact in facts if fact)]
-    warnings = (rendering.line(warning) for warning in answer.get("warnings", ()))
+    warnings = [rendering.line(warning) for warning in answer.get("warnings", ())]
+    if answer["status"] == "refused":
+        warnings = [_AFTER_ALL.sub("add --again", warning) for warning in warnings]
     lines += [f"warning: {_ARGUMENT.sub('--replaces ', warning)}" for warning in warnings]
     if answer.get("replaced"):
         lines.append("replaced: " + ", ".join(answer["replaced"]))

@@ -15,10 +15,12 @@ import pytest
 from command_line import commands, options, read
 
 import server.__main__
-from memory_core.records import Recollection
+from memory_core.records import MemoryRecord, Recollection
+from memory_core.remember import commit
 from server import __version__
-from server.cli import invocation, main
+from server.cli import invocation, main, people
 from server.http.tokens import Tokens
+from server.protocol import structure
 
 
 @pytest.fixture
@@ -210,6 +212,12 @@ def test_a_forgotten_text_is_refused_unless_again(run: Any, fake: Any) -> None:
     code, out, _ = run("remember", "the old address", "--again", "--json")
     assert code == 0
     assert json.loads(out)["status"] == "stored"
+
+
+def test_a_refused_text_is_told_the_option_that_is_made_for_it() -> None:
+    receipt = commit.refused(MemoryRecord(id="", text="the old address"), {"0" * 20: 0.0})
+    said = people.remembered(structure.receipt(receipt))
+    assert said.endswith("; to remember it after all, add --again")
 
 
 def test_forget_previews_without_yes(run: Any, fake: Any) -> None:
