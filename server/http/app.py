@@ -243,7 +243,9 @@ class Door:
             return None
         if grant is None or knowing is None:
             answer = _problem(
-                401, "no valid token", "send Authorization: Bearer TOKEN; see anamnesis token list"
+                401,
+                "no valid token",
+                "send Authorization: Bearer TOKEN; `anamnesis token add` makes one",
             )
             answer.headers["WWW-Authenticate"] = "Bearer"
             return answer

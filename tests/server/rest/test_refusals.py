@@ -41,7 +41,10 @@ async def test_the_door_refuses_with_a_problem_document(app: Any, ana: Any) -> N
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7832") as bare:
         for headers, status, code in cases:
             for path in ("/api/v1/stats", "/api/v1/nothing", "/mcp"):
-                refusal(await bare.get(path, headers=headers), status, code)
+                answer = await bare.get(path, headers=headers)
+                refusal(answer, status, code)
+                if status == 401:
+                    assert "anamnesis token add" in answer.json()["next_step"]
 
 
 BODIES: list[tuple[str, Any, str]] = [

@@ -243,7 +243,7 @@ export const SAID = {
   "see the operations at /api/v1/reference": "die Operationen stehen unter /api/v1/reference",
   "see their histories": "ihren Verlauf ansehen",
   "send a JSON object": "ein JSON-Objekt senden",
-  "send Authorization: Bearer TOKEN; see anamnesis token list": "Authorization: Bearer TOKEN senden; siehe anamnesis token list",
+  "send Authorization: Bearer TOKEN; `anamnesis token add` makes one": "Authorization: Bearer TOKEN senden; `anamnesis token add` erzeugt einen",
   "send Content-Type: application/json": "Content-Type: application/json senden",
   "send Content-Type: {}": "Content-Type: {0} senden",
   "send it in parts, or as an admin": "in Teilen senden, oder als Verwalter",
