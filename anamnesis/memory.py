@@ -29,6 +29,8 @@ import anyio.to_thread
 from memory_core import config, validation
 from memory_core.config import Settings
 from memory_core.memory import Memory as Facade
+from memory_core.overview.pages import Page
+from memory_core.overview.request import PageRequest
 from memory_core.recall.request import RecallRequest, Weights
 from memory_core.records import ForgetReport, Identity, Receipt, Recollection, RunReport
 from memory_core.remember.capture import Observation
@@ -291,7 +293,9 @@ class Memory:
 
         `since`, `until` and `as_of` may also be a date or a datetime, as `when` of remember.
         """
-        return self.facade.recall(self.identity, RecallRequest(query, **_timed(narrow)))
+        request = RecallRequest(query, **_timed(narrow))
+        validation.instance(request.weights, "weights", Weights)
+        return self.facade.recall(self.identity, request)
 
     # Consolidating, forgetting, undoing
 
@@ -346,7 +350,12 @@ class Memory:
     history = _own(Facade.history)
     links = _own(Facade.links)
     listing = _own(Facade.listing)
-    page = _own(Facade.page)
+
+    def page(self, request: PageRequest) -> Page:
+        """Memories in any state, as *request* asks for; see overview.pages."""
+        validation.instance(request, "request", PageRequest)
+        return self.facade.page(self.identity, request)
+
     names = _own(Facade.names)
     stats = _own(Facade.stats)
     timeline = _own(Facade.timeline)

@@ -190,6 +190,16 @@ def when(value: str | float, argument: str, now: float) -> float:
     return found[0]
 
 
+def instance(value: object, argument: str, wanted: type) -> None:
+    """Raise InvalidInput for a *value* that is none of *wanted*."""
+    if not isinstance(value, wanted):
+        raise invalid(
+            argument,
+            f"must be {wanted.__name__}, got {value!r:.60}",
+            f"pass {wanted.__name__}(...)",
+        )
+
+
 def mapping(value: Mapping[str, Any], argument: str) -> Mapping[str, Any]:
     """*value* when it is a mapping of names to values."""
     if not isinstance(value, Mapping):

@@ -156,6 +156,15 @@ def test_what_is_no_time_is_refused_with_the_forms_that_are(own: Memory) -> None
             own.recall("tea", since=value)
 
 
+def test_what_is_no_request_is_refused(own: Memory) -> None:
+    wrong: Any = {"recency": 0.3}
+    with pytest.raises(InvalidInput, match=r"weights: must be Weights, .*; pass Weights\("):
+        own.recall("tea", weights=wrong)
+    wrong = None
+    with pytest.raises(InvalidInput, match=r"request: must be PageRequest, got None"):
+        own.page(wrong)
+
+
 def test_what_it_passes_on_is_what_the_facade_does(own: Memory) -> None:
     id = own.remember("The standup is on Tuesday.").id
     assert own.amend(id, tags=["work"]) > 0
