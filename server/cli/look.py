@@ -214,8 +214,9 @@ def edit(memory: Memory, who: Identity, id: str, text: str) -> Outcome:
     answer = structure.receipt(done)
     shown = people.remembered(people.abridged(memory, who, answer))
     if done.replaced:
-        puts = [change for change in memory.history(who, old.id) if change.kind == "put"]
-        shown += _undo(people.short(memory, who, [old.id])[old.id], puts[-1].seq)
+        replaced = done.replaced[0]  # what held in the place of the old one, or itself
+        puts = [change for change in memory.history(who, replaced) if change.kind == "put"]
+        shown += _undo(people.short(memory, who, [replaced])[replaced], puts[-1].seq)
     return Outcome(answer, shown, 1 if done.status == "refused" else 0)
 
 

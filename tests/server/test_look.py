@@ -203,6 +203,20 @@ def test_an_edited_text_replaces_the_old_one_and_can_be_undone(
         run("history", key, "--undo", str(memory.history(ME, key)[-1].seq))
 
 
+def test_an_edit_of_what_was_replaced_before_names_the_change_of_what_held_then(
+    run: Run, two: tuple[str, str], memory: Memory
+) -> None:
+    lid = replace(KEY, text="The spare key is under the lid.", replaces=two[0])
+    held = memory.remember(ME, lid).id
+    done = run("edit", two[0], "--text", "The spare key is with Otto.")
+    undo = done.text.rpartition("anamnesis ")[2].split()
+    assert undo[1] == held
+    run(*undo)
+    current = ids(run("list", "--state", "current"))
+    assert held in current
+    assert not {two[0], done.data["id"]} & {*current}
+
+
 def test_a_text_that_was_known_before_an_edit_still_holds_after_its_undoing(
     run: Run, two: tuple[str, str], memory: Memory
 ) -> None:
