@@ -109,6 +109,7 @@ _ADDRESSES = ("http://", "https://", "www.")
 
 def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: float) -> Draft:
     """The draft of a *turn* of a conversation. Raises as of_request does."""
+    validation.text(turn.content, "content", limits.text_chars, validation.SPLIT)
     request = RememberRequest(
         turn.content,
         tags=turn.tags,
@@ -118,17 +119,19 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
         scope=turn.scope,
         source=turn.source,
         role=turn.role,
-        trust=turn.trust or _trust_of(turn),
+        trust=turn.trust,
         client=turn.client,
     )
+    if not turn.trust:
+        request = replace(request, trust=_trust_of(_role(request), turn.content))
     return of_request(who, request, limits, now)
 
 
-def _trust_of(turn: ConversationTurn) -> str:
-    """The trust of a captured *turn*: what it quotes and pastes is no statement of the user."""
-    if (turn.role or roles.role_of(turn.speaker, turn.client)) not in quoted.SPEAKING:
+def _trust_of(role: str, content: str) -> str:
+    """The trust of a captured turn: what it quotes and pastes is no statement of the user."""
+    if role not in quoted.SPEAKING:
         return "agent"
-    return "quoted" if quoted.is_content(turn.content) else "user"
+    return "quoted" if quoted.is_content(content) else "user"
 
 
 def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> MemoryRecord:

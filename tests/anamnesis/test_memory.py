@@ -54,6 +54,13 @@ def test_importing_it_loads_nothing_of_the_memory() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize("content", [None, 5, ["It rained."]])
+def test_a_turn_that_is_no_text_is_an_error_of_ours(own: Memory, content: object) -> None:
+    for call in (own.observe, own.observe_and_recall):
+        with pytest.raises(InvalidInput, match="content: must be text"):
+            call(content)  # type: ignore[operator]
+
+
 def test_both_classes_have_the_same_methods() -> None:
     def methods(one: type) -> set[str]:
         return {n for n, m in vars(one).items() if callable(m) and not n.startswith("_")}
