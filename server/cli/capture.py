@@ -195,10 +195,14 @@ def _each(
 
 
 def _fields(line: str, known: tuple[str, ...], plain: str) -> dict[str, Any]:
+    if "\0" in line:
+        raise InvalidInput("it holds NUL characters, as a file in UTF-16 does", "save it as UTF-8")
     if not line.startswith("{"):
         return {plain: line}
     try:
         given = json.loads(line)
+    except RecursionError:
+        raise InvalidInput("its JSON is nested too deeply", "give its text alone") from None
     except ValueError:
         return {plain: line}  # a sentence may begin with a brace
     unknown = sorted(given.keys() - set(known))

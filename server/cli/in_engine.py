@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memory_core.records import Identity
-from server.cli import admin, capture, commands, look, review, running
+from server.cli import admin, capture, commands, letters, look, review, running
 from server.cli.grammar import CLIENT, SectionedGroup
 from server.cli.invocation import Invocation
 from server.cli.place import Lines, Place, Progress, place
@@ -131,7 +131,7 @@ class ClientPlace(Place):
         heard = self._talk.hear()
         if heard is None:
             raise GivenBack
-        text = io.StringIO(str(heard["text"]), newline=None)
+        text = io.StringIO(str(heard["text"]).removeprefix(letters.MARK), newline=None)
         size = 0 if name == "-" else sum(1 for line in text if line.strip())
         text.seek(0)
         yield text, size

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import locale
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _COMMON = "cp1252"
 """Tried for bytes that are not UTF-8 where the system names no encoding of its own."""
+MARK = "\ufeff"
+"""The byte order mark, with which editors of Windows begin a file in UTF-8."""
 
 
 def prepare() -> None:
@@ -43,9 +45,13 @@ def typed(text: str) -> str:
     return raw.decode("latin-1")
 
 
-def lines() -> Iterator[str]:
-    """The lines of standard input as they were typed."""
-    return map(typed, sys.stdin)
+def lines(stream: Iterable[str]) -> Iterator[str]:
+    """The lines of *stream*, whose errors are kept for `typed`, as they were typed.
+
+    Without the mark before the first.
+    """
+    for number, line in enumerate(stream):
+        yield typed(line) if number else typed(line).removeprefix(MARK)
 
 
 def takes_unicode() -> bool:

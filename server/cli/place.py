@@ -56,14 +56,14 @@ class Place:
     def lines(self, name: str) -> Iterator[Lines]:
         """The lines of the file *name*, "-" for stdin. Raises NotFound or StorageError."""
         if name == "-":
-            yield letters.lines(), 0
+            yield letters.lines(sys.stdin), 0
             return
         path = Path(name)
         try:
             with path.open("rb") as raw:
                 size = sum(1 for line in raw if line.strip())
             with path.open(encoding="utf-8", errors="surrogateescape") as stream:
-                yield stream, size
+                yield letters.lines(stream), size
         except FileNotFoundError:
             raise NotFound(f"no file {name}", "check the path") from None
         except OSError as problem:

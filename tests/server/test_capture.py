@@ -81,3 +81,63 @@ def test_a_bad_line_is_named_and_stops_nothing(shell: Any, tmp_path: Path, line:
     code, said = shell("seed", str(tmp_path / "facts.txt"))
     assert (code, said["seeded"]) == (1, {"stored": 1})
     assert said["problems"][0].startswith("line 1: invalid_input: ")
+
+
+FACTS = "Käse und Brot für Jürgen.\nGrüße aus Graz.\n"
+
+
+@pytest.mark.parametrize("command", ["seed", "observe"])
+def test_a_file_is_decoded_as_the_same_bytes_from_stdin_are(
+    shell: Any, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "facts.txt").write_text(FACTS, "latin-1")
+    code, said = shell(command, str(tmp_path / "facts.txt"))
+    assert code == 0
+    texts = [shell("recall", id)[1]["memories"][0]["text"] for id in said["ids"]]
+    assert texts == FACTS.splitlines()
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": "The tea is in the tin."}', "The tea is in the tin."], ids=["json", "plain"]
+)
+def test_the_byte_order_mark_of_a_file_is_no_part_of_its_first_line(
+    shell: Any, tmp_path: Path, line: str
+) -> None:
+    (tmp_path / "facts.txt").write_text(f"{line}\n", "utf-8-sig")
+    _, said = shell("seed", str(tmp_path / "facts.txt"))
+    assert shell("recall", said["ids"][0])[1]["memories"][0]["text"] == "The tea is in the tin."
+
+
+def test_a_file_in_utf_16_is_named_and_not_stored_as_it_looks(shell: Any, tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text(FACTS, "utf-16")
+    code, said = shell("seed", str(tmp_path / "facts.txt"))
+    assert (code, said["seeded"]) == (1, {})
+    assert said["problems"][0].endswith("as a file in UTF-16 does; save it as UTF-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ('{"role": "assistant", "content": null}', "content"),
+        ('{"content": 5}', "content"),
+        ('{"content": "It rained in Graz all day.", "role": ["user"]}', "role"),
+        ('{"content": "It rained in Graz all day.", "speaker": 5}', "speaker"),
+        ('{"content": ' + "[" * 100_000, "JSON is nested too deeply"),
+    ],
+)
+def test_a_turn_that_is_no_text_is_named_and_the_rest_goes_on(
+    shell: Any, line: str, named: str
+) -> None:
+    talk = f"My brother Paul lives in Graz.\n{line}\nOur cat is called Muffin.\n"
+    code, said = shell("observe", stdin=talk)
+    assert (code, said["observed"]) == (1, {"stored": 2})
+    (problem,) = said["problems"]
+    assert problem.startswith("line 2: invalid_input: ")
+    assert named in problem
+
+
+def test_json_that_is_nested_too_deeply_is_named(shell: Any, tmp_path: Path) -> None:
+    (tmp_path / "facts.txt").write_text('{"a":' * 100_000 + "\nThe good fact.\n")
+    code, said = shell("seed", str(tmp_path / "facts.txt"))
+    assert (code, said["seeded"]) == (1, {"stored": 1})
+    assert said["problems"][0].startswith("line 1: invalid_input: its JSON is nested too deeply")
