@@ -54,7 +54,8 @@ WATCH_SECONDS = 2.0
 def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> Outcome:
     """Write every memory.
 
-    FILE is by default stdout. A file gets mode 0600 and is replaced whole. With the format okf it
+    FILE is by default stdout. A file gets mode 0600 and is replaced whole, behind a symbolic link
+    the file that it names; what is no file, such as a pipe, is written to. With the format okf it
     is a folder of Markdown; what was forgotten is not in it after the next export. jsonl and okf
     hold everything, the other forms what is current; what they cannot hold is said.
     """
@@ -76,7 +77,7 @@ def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> 
             sys.stdout.write(line)
         _note(memory, who, "")
         return Outcome(None, "")
-    count = _replace(Path(file), lines)
+    count = _write(Path(file), lines)
     _note(memory, who, str(Path(file).absolute()))
     written = rendering.counted(count) if form == "jsonl" else form
     return Outcome(None, f"written to {file}: {written}{lost}")
@@ -158,6 +159,25 @@ def _note(memory: Memory, who: Identity, place: str) -> None:
         log.warning("forget will not name this export: %s", problem)
 
 
+def _write(path: Path, lines: Iterable[str]) -> int:
+    """Write *lines* to *path*, as _replace does where it is a file; how many there were."""
+    if not path.exists() or path.is_file():
+        return _replace(Path(os.path.realpath(path)), lines)
+    count = 0
+    try:
+        with path.open("w", encoding="utf-8") as to:
+            for line in lines:
+                count += 1
+                to.write(line)
+    except OSError as problem:
+        raise _unwritable(path, problem) from None
+    return count
+
+
+def _unwritable(path: Path, problem: OSError) -> StorageError:
+    return StorageError(f"{path} cannot be written ({problem.strerror})", "choose another file")
+
+
 def _replace(path: Path, lines: Iterable[str]) -> int:
     """Write *lines* to *path*, which gets its name when all are on the disk; how many there were.
 
@@ -182,9 +202,7 @@ def _replace(path: Path, lines: Iterable[str]) -> int:
             finally:
                 partial.unlink(missing_ok=True)
     except OSError as problem:
-        raise StorageError(
-            f"{path} cannot be written ({problem.strerror})", "choose another file"
-        ) from None
+        raise _unwritable(path, problem) from None
     return count
 
 

@@ -306,6 +306,34 @@ def test_what_mem0_can_hold_comes_back_and_is_known_again(
     assert memory.import_files(ME, ImportRequest(str(file))).counts == {"reinforced": 2}
 
 
+def test_the_file_behind_a_symbolic_link_is_replaced(
+    run: Run, filled: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
+    target.write_text("old\n")
+    link.symlink_to(target.name)
+    assert run("export", str(link))[0] == 0
+    assert link.is_symlink()
+    assert [json.loads(line) for line in target.read_text().splitlines()] == filled
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes")
+def test_what_is_no_file_is_written_to_and_stays(
+    run: Run, filled: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run("export", str(pipe))[:2] == (0, f"written to {pipe}: {len(filled)} memories\n")
+        read = os.read(reader, 65_536).decode()
+    finally:
+        os.close(reader)
+    assert [json.loads(line) for line in read.splitlines()] == filled
+    assert pipe.is_fifo()
+
+
 def test_a_watched_folder_follows_what_changes_until_it_is_stopped(
     run: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
