@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import locale
+import os
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -17,8 +18,17 @@ def prepare() -> None:
     """Let the streams take every letter: none that was printed ends the program with an error.
 
     What the encoding of the output lacks is written as \\uXXXX. Input is read as UTF-8; bytes that
-    are not are kept for `typed`.
+    are not are kept for `typed`. A stream that is closed is an empty one, or one that takes
+    nothing; an unbuffered one writes all or raises an error, where Python drops what is too much.
     """
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: PTH123, SIM115 - for the whole process
+    sys.stdout = sys.stdout or open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    out = sys.stdout
+    raw = out.buffer if out is sys.__stdout__ and isinstance(out, io.TextIOWrapper) else None
+    if isinstance(raw, io.RawIOBase):
+        whole = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(whole, out.encoding, out.errors, line_buffering=True)
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
     for stream in (sys.stdout, sys.stderr):

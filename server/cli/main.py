@@ -34,7 +34,7 @@ from server.cli.demo import demo
 from server.cli.engine import engine
 from server.cli.grammar import SectionedGroup, command, setting
 from server.cli.invocation import PROGRAM, Invocation
-from server.cli.printed import Printed
+from server.cli.printed import Printed, unwritten
 from server.cli.serve import serve_http, serve_stdio
 
 
@@ -151,6 +151,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return running.printed(program, given, Invocation()).show()
     except KeyboardInterrupt:
         return Printed("", f"{PROGRAM}: interrupted\n", 130).show()
+    except OSError as problem:
+        return unwritten(problem)
 
 
 def run(words: Sequence[str], call: Invocation) -> Outcome:

@@ -55,11 +55,11 @@ class Place:
     @contextmanager
     def lines(self, name: str) -> Iterator[Lines]:
         """The lines of the file *name*, "-" for stdin. Raises NotFound or StorageError."""
-        if name == "-":
-            yield letters.lines(sys.stdin), 0
-            return
         path = Path(name)
         try:
+            if name == "-":
+                yield letters.lines(sys.stdin), 0
+                return
             with path.open("rb") as raw:
                 size = sum(1 for line in raw if line.strip())
             with path.open(encoding="utf-8", errors="surrogateescape") as stream:
@@ -67,7 +67,10 @@ class Place:
         except FileNotFoundError:
             raise NotFound(f"no file {name}", "check the path") from None
         except OSError as problem:
-            raise StorageError(f"{name} cannot be read ({problem.strerror})", "check it") from None
+            called = "stdin" if name == "-" else name
+            raise StorageError(
+                f"{called} cannot be read ({problem.strerror})", "check it"
+            ) from None
 
 
 place: ContextVar[Place] = ContextVar("place", default=Place())  # noqa: B039 - it holds no state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 
 class Printed:
@@ -19,16 +20,11 @@ class Printed:
         self.code = code
         self.paged = paged
 
-    @classmethod
-    def unread(cls) -> Printed:
-        """Nothing: the reader of stdout has seen enough, and has closed it."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return cls("", "", 0)
-
     def show(self) -> int:
-        """Print it; returns the exit code, 0 when nobody reads stdout any more."""
-        sys.stderr.write(self.err)
-        sys.stderr.flush()
+        """Print it; returns the exit code, that of `unwritten` where stdout does not take it."""
+        with suppress(OSError):  # nobody can be told of it
+            sys.stderr.write(self.err)
+            sys.stderr.flush()
         if self.paged and _higher_than_the_terminal(self.out):
             import click
 
@@ -37,9 +33,27 @@ class Printed:
         try:
             sys.stdout.write(self.out)
             sys.stdout.flush()
-        except BrokenPipeError:
-            return self.unread().code
+        except OSError as problem:
+            return unwritten(problem)
         return self.code
+
+
+def unwritten(problem: OSError) -> int:
+    """Say that stdout does not take what is written; returns 1, and 0 where its reader left.
+
+    What is written from now on goes nowhere.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(problem, BrokenPipeError):  # the reader has seen enough
+        return 0
+    from memory_core.errors import DiskFull, StorageError
+    from memory_core.storage.errors import NO_ROOM
+
+    kind = DiskFull if problem.errno in NO_ROOM else StorageError
+    told = kind(
+        f"the output cannot be written ({problem.strerror})", "send it elsewhere, then repeat"
+    )
+    return Printed("", f"anamnesis: {told}\n", 1).show()
 
 
 def _higher_than_the_terminal(text: str) -> bool:

@@ -16,7 +16,10 @@ from server.protocol import rendering
 
 
 def printed(program: click.Group, words: Sequence[str], call: Invocation) -> Printed:
-    """What the command line *words* prints, and its exit code; *call* has its flags afterwards."""
+    """What the command line *words* prints, and its exit code; *call* has its flags afterwards.
+
+    Raises OSError where stdout does not take what the command wrote itself.
+    """
     try:
         outcome = run(program, words, call)
         as_json = call.as_json or (outcome.listing and place.get().terminal() is None)
@@ -30,9 +33,9 @@ def printed(program: click.Group, words: Sequence[str], call: Invocation) -> Pri
         return Printed("", f"{where}: {told} (see {where} --help)\n", 2)
     except MemoryCoreError as problem:
         return _failed(problem)
-    except BrokenPipeError:  # the reader of our output has seen enough
-        return Printed.unread()
     except OSError as problem:  # such as a folder that this user may not search
+        if problem.filename is None:
+            raise
         from memory_core.storage.errors import from_os_error
 
         folder = call.settings.data_dir
