@@ -115,7 +115,7 @@ def normalised(text: str) -> str:
 
 def content_hash(text: str) -> str:
     """The first 128 bits of the SHA-256 of *text* in UTF-8, as 32 hexadecimal digits."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

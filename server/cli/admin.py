@@ -16,7 +16,7 @@ from memory_core.errors import InvalidInput, MemoryCoreError
 from memory_core.records import Identity
 from server.cli import console
 from server.cli.console import Outcome
-from server.cli.grammar import ERASE_SECONDS, SectionedGroup, command, with_memory
+from server.cli.grammar import ERASE_SECONDS, PLACE, SectionedGroup, command, with_memory
 from server.cli.invocation import Invocation
 from server.protocol import rendering
 
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @command("backup", example="anamnesis backup memory-copy")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", type=PLACE, metavar="DIR")
 @click.pass_obj
 def backup(call: Invocation, folder: str) -> Outcome:
     """Copy the memory to a new folder.
@@ -47,7 +47,7 @@ def backup(call: Invocation, folder: str) -> Outcome:
 
 
 @command("restore", example="anamnesis restore memory-copy --data-dir restored-memory")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", type=PLACE, metavar="DIR")
 @click.pass_obj
 def restore(call: Invocation, folder: str) -> Outcome:
     """Restore a backup from its folder.
@@ -79,7 +79,7 @@ def _note(data_dir: Path, place: Path, made: Backup) -> None:
 
 
 @command("salvage", example="anamnesis salvage saved-memory")
-@click.argument("folder", metavar="DIR")
+@click.argument("folder", type=PLACE, metavar="DIR")
 @click.pass_obj
 def salvage(call: Invocation, folder: str) -> Outcome:
     """Copy what is whole of a damaged memory to a new folder.

@@ -62,15 +62,16 @@ def run(words: Sequence[str]) -> int | None:
     """The exit code of the command line *words*, which an engine did.
 
     None when this process must do it: there is no engine of these settings, the command is none of
-    COMMANDS, it asks on this terminal, this terminal lacks letters, or somebody wants its help or
-    its log.
+    COMMANDS, it asks on this terminal, this terminal or a word lacks letters, or somebody wants its
+    help or its log.
     """
     flags, rest = _flags(words)
     here = any(word.partition("=")[0] in _HERE for word in words)
     if not rest or rest[0] not in COMMANDS or here or os.environ.get("ANAMNESIS_LOG_LEVEL"):
         return None
     letters.prepare()
-    link = _linked(flags, [*map(letters.typed, words)]) if letters.takes_unicode() else None
+    plain = all(word == letters.typed(word) for word in words) and letters.takes_unicode()
+    link = _linked(flags, words) if plain else None
     if link is None:
         return None
     try:

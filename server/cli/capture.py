@@ -17,7 +17,7 @@ from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.text.time.timestamps import iso
 from server.cli import console
 from server.cli.console import Outcome
-from server.cli.grammar import CLIENT, command, with_memory
+from server.cli.grammar import CLIENT, PLACE, command, with_memory
 from server.cli.invocation import Invocation
 from server.cli.place import place
 from server.hooks import pause
@@ -42,7 +42,7 @@ FACT = (
 
 
 @command("observe")
-@click.argument("file", default="-")
+@click.argument("file", type=PLACE, default="-")
 @click.option(
     "--role",
     type=click.Choice(ROLES[1:]),
@@ -109,7 +109,7 @@ def observe(
 
 
 @command("seed")
-@click.argument("file")
+@click.argument("file", type=PLACE)
 @click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
 @with_memory(ready=True, begins=True)
 def seed(memory: Memory, who: Identity, file: str, source: str) -> Outcome:

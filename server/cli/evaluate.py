@@ -17,7 +17,7 @@ from memory_core.errors import InvalidInput
 from memory_core.evaluation.readers import DIALOGUE
 from server.cli import console
 from server.cli.console import Outcome
-from server.cli.grammar import READY_SECONDS, Decorated, command
+from server.cli.grammar import PLACE, READY_SECONDS, Decorated, command
 from server.cli.invocation import Invocation, open_memory
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _moved(name: str, script: str, **more: Any) -> Callable[[Decorated], Decorat
 
 
 @command("evaluate", example="anamnesis evaluate locomo10.json")
-@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.argument("files", type=PLACE, nargs=-1, metavar="[FILE]...")
 @click.option(
     "-k", "--top", type=int, default=20, show_default=True, metavar="N", help="Memories a question."
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 import click
 
 from memory_core.records import Identity
-from server.cli import invocation
+from server.cli import invocation, letters
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
 from server.cli.place import place
@@ -42,6 +42,27 @@ class _MemoryId(click.ParamType[str]):
 
 
 MEMORY_ID = _MemoryId()
+
+
+class _Text(click.ParamType[str]):
+    """A text, with the letters that were typed; what is no text keeps its bytes."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The letters of *value*."""
+        del param, ctx
+        return letters.typed(value)
+
+
+class _Place(click.ParamType[str]):
+    """The path of a file or folder, in the bytes that it has."""
+
+    name = "path"
+
+
+TEXT = _Text()
+PLACE = _Place()
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
 
@@ -60,13 +81,15 @@ def _set_json(context: click.Context, _parameter: click.Parameter, value: bool) 
 
 
 SHARED = tuple(
-    click.Option([name], metavar=metavar, help=about, expose_value=False, callback=_set_flag)
-    for name, metavar, about in (
-        ("--data-dir", "DIR", "Where memories are stored."),
-        ("--agent", "NAME", "Whose memories these are.  [default: me]"),
-        ("--team", "NAME", "The team whose shared memories are visible too."),
-        ("--config", "FILE", "TOML file with all other settings."),
-        ("--log-level", "LEVEL", "DEBUG, INFO, WARNING or ERROR.  [default: WARNING]"),
+    click.Option(
+        [name], type=kind, metavar=metavar, help=about, expose_value=False, callback=_set_flag
+    )
+    for name, kind, metavar, about in (
+        ("--data-dir", PLACE, "DIR", "Where memories are stored."),
+        ("--agent", TEXT, "NAME", "Whose memories these are.  [default: me]"),
+        ("--team", TEXT, "NAME", "The team whose shared memories are visible too."),
+        ("--config", PLACE, "FILE", "TOML file with all other settings."),
+        ("--log-level", TEXT, "LEVEL", "DEBUG, INFO, WARNING or ERROR.  [default: WARNING]"),
     )
 )
 """Options of the program and of every command; the last one on the command line counts."""
@@ -84,6 +107,9 @@ class _Shared(click.Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
+        for each in self.params:
+            if each.type is click.STRING:
+                each.type = TEXT
         self.params.extend(SHARED)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -24,10 +24,11 @@ from memory_core.interchange import local, okf, scratch
 from memory_core.interchange.other_forms import FORMS
 from memory_core.interchange.sources.table import FIELDS
 from memory_core.records import Identity
+from memory_core.storage.journal import files
 from server import __version__
 from server.cli import console, letters, serve
 from server.cli.console import Outcome
-from server.cli.grammar import ERASE_SECONDS, command, with_memory
+from server.cli.grammar import ERASE_SECONDS, PLACE, command, with_memory
 from server.protocol import rendering
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ WATCH_SECONDS = 2.0
 
 
 @command("export", json=False, example="anamnesis export memories.jsonl")
-@click.argument("file", default="-")
+@click.argument("file", type=PLACE, default="-")
 @click.option(
     "--format",
     "form",
@@ -64,6 +65,7 @@ def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> 
     if form == "okf":
         return _watched(memory, who, file) if watch else _export_folder(memory, who, file)
     plain = file == "-" and not letters.takes_unicode()
+    place = "" if file == "-" else files.name(Path(file).absolute())
     records, lost = memory.export(who), ""
     if form == "jsonl":
         lines: Iterator[str] = (json.dumps(each, ensure_ascii=plain) + "\n" for each in records)
@@ -72,13 +74,13 @@ def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> 
     else:
         write, lost = FORMS[form]
         lines, lost = write(records), f"\nnot in it: {lost}"
-    if file == "-":
+    if not place:
         for line in lines:
             sys.stdout.write(line)
-        _note(memory, who, "")
+        _note(memory, who, place)
         return Outcome(None, "")
     count = _write(Path(file), lines)
-    _note(memory, who, str(Path(file).absolute()))
+    _note(memory, who, place)
     written = rendering.counted(count) if form == "jsonl" else form
     return Outcome(None, f"written to {file}: {written}{lost}")
 
@@ -92,6 +94,7 @@ def _export_folder(memory: Memory, who: Identity, name: str) -> Outcome:
     if name == "-":
         raise InvalidInput("the format okf is a folder", "name one: export DIR --format okf")
     root = Path(name)
+    place = files.name(root.absolute())
     wanted = okf.files(memory.export(who), __version__)
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,7 +110,7 @@ def _export_folder(memory: Memory, who: Identity, name: str) -> Outcome:
         raise StorageError(
             f"{name} cannot be written ({problem.strerror})", "choose another folder"
         ) from None
-    _note(memory, who, str(root.absolute()))
+    _note(memory, who, place)
     same = len(wanted) - len(changed)
     return Outcome(
         None,
@@ -230,7 +233,7 @@ def _something(ctx: click.Context, parameter: click.Parameter, value: str) -> st
 
 
 @command("import", example="anamnesis import conversations.json --dry-run")
-@click.argument("file", required=False, default="", callback=_something)
+@click.argument("file", type=PLACE, required=False, default="", callback=_something)
 @click.option(
     "--found", is_flag=True, is_eager=True, help="List what other tools left on this machine."
 )
@@ -337,7 +340,7 @@ def _not_taken(report: ImportReport, whole: bool) -> Iterator[str]:
 
 
 @command("sync", example="anamnesis sync ~/Cloud/memory")
-@click.argument("folder")
+@click.argument("folder", type=PLACE)
 @with_memory(ready=True, begins=True)
 def sync(memory: Memory, who: Identity, folder: str) -> Outcome:
     """Exchange what changed with other machines through a folder.
@@ -346,6 +349,7 @@ def sync(memory: Memory, who: Identity, folder: str) -> Outcome:
     forgotten on one machine goes on all, and what does not fit together is put in doubt. Repeat it
     whenever you like, on each machine.
     """
+    files.name(Path(folder).absolute())
     with console.progress("sync") as move:
         report = memory.sync(who, folder, move)
     if report.counts["forgotten"]:

@@ -147,7 +147,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the command line *words* (default: this process's); returns the exit code."""
     try:
         letters.prepare()
-        given = [*map(letters.typed, sys.argv[1:] if words is None else words)]
+        given = sys.argv[1:] if words is None else words
         return running.printed(program, given, Invocation()).show()
     except KeyboardInterrupt:
         return Printed("", f"{PROGRAM}: interrupted\n", 130).show()

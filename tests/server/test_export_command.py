@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,20 @@ def test_what_is_no_file_is_written_to_and_stays(
         os.close(reader)
     assert [json.loads(line) for line in read.splitlines()] == filled
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+@pytest.mark.parametrize("words", ["export", "export --format okf", "sync"])
+def test_a_path_that_cannot_be_kept_is_said_and_left_alone(
+    run: Run, tmp_path: Path, words: str
+) -> None:
+    place = tmp_path / "caf\udce9"
+    code, out, err = run(*words.split(), str(place))
+    assert (code, out) == (2, "")
+    assert err.startswith("anamnesis: invalid_input: ")
+    assert "caf\\xe9" in err
+    assert err.endswith("is not UTF-8, as a path must be here; choose another one\n")
+    assert not place.exists()
 
 
 def test_a_watched_folder_follows_what_changes_until_it_is_stopped(

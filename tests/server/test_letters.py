@@ -66,6 +66,24 @@ def test_a_pipe_carries_every_letter_in_and_out(tmp_path: Path, system: str) -> 
     assert [each["text"] for each in answer["memories"]] == [TEXT]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_a_path_keeps_its_bytes_and_a_text_is_decoded(tmp_path: Path) -> None:
+    file, other = tmp_path / "facts\udce9.jsonl", tmp_path / "factsé.jsonl"
+    file.write_text('{"text": "The tea is in the tin."}\n')
+    other.write_text('{"text": "The key is under the pot."}\n')
+    said = anamnesis(tmp_path, "cp1252", "import", os.fsencode(file), "--agent", b"J\xfcrg")
+    assert b"1 stored" in said
+    assert b"1 stored" in anamnesis(tmp_path, "cp1252", "seed", os.fsencode(other))
+    exported = anamnesis(tmp_path, "cp1252", "export", "--agent", "Jürg").splitlines()
+    assert [json.loads(line)["text"] for line in exported] == ["The tea is in the tin."]
+
+
+def test_a_data_directory_is_found_in_a_locale_that_lacks_its_letters(tmp_path: Path) -> None:
+    (tmp_path / "Büro").mkdir()
+    anamnesis(tmp_path / "Büro", "C locale", "remember", "The tea is in the tin.")
+    assert b"tea" in anamnesis(tmp_path / "Büro", "cp1252", "list")
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [

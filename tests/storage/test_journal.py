@@ -40,6 +40,19 @@ def journal(tmp_path: Path, clock: Callable[[], float]) -> Iterator[Journal]:
     opened.close()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_a_folder_that_sqlite_cannot_name_is_refused_and_a_backup_into_it(
+    journal: Journal, tmp_path: Path
+) -> None:
+    place = tmp_path / "caf\udce9"
+    with pytest.raises(InvalidInput, match=r"caf\\xe9/journal.db is not UTF-8.*choose another"):
+        Journal.open(place, clock=lambda: 0.0)
+    assert not place.exists()
+    place.mkdir()
+    with pytest.raises(InvalidInput, match="is not UTF-8"):
+        journal.backup(place / "journal.db")
+
+
 def memory(id: str, text: str = "", **more: Any) -> MemoryRecord:
     return MemoryRecord(id=id, text=text or f"text of {id}", agent="me", **more)
 

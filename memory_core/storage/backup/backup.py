@@ -87,7 +87,7 @@ def note(directory: Path, place: Path, made: Backup, clock: Callable[[], float])
 
     Raises Busy, DiskFull, ReadOnly or StorageError.
     """
-    copy = copies.Copy("backup", str(place.absolute()), made.at, made.sequence)
+    copy = copies.Copy("backup", files.name(place.absolute()), made.at, made.sequence)
     journal = Journal.open(directory, clock=clock)
     try:
         journal.write(lambda tx: tx.append(copies.noted(copy)))

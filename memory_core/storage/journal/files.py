@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from memory_core.errors import IncompatibleStore, ReadOnly
+from memory_core.errors import IncompatibleStore, InvalidInput, ReadOnly
 from memory_core.storage.errors import from_os_error, not_allowed
 from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
@@ -30,9 +30,11 @@ def prepare(directory: Path) -> str:
 
     An existing directory that is open to others is closed to them; returns what was open, in words,
     or "". Files keep their modes, but a journal readable by others gets 0600. A directory that
-    cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
+    cannot be written is left alone. Raises ReadOnly, DiskFull, StorageError, or InvalidInput where
+    SQLite could not open the journal.
     """
     journal, found = directory / FILE, ""
+    name(journal)
     try:
         make_private(directory.absolute())
         found = _close_to_others(directory)
@@ -47,6 +49,17 @@ def prepare(directory: Path) -> str:
         doing = f"create the journal in {directory}"
         raise from_os_error(error, doing, directory) from error
     return found
+
+
+def name(path: Path) -> str:
+    """*path* as SQLite and the journal take it, in UTF-8. Raises InvalidInput for other bytes."""
+    try:
+        return os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise InvalidInput(
+            f"{shown} is not UTF-8, as a path must be here", "choose another one"
+        ) from None
 
 
 def refuse_links(directory: Path) -> None:

@@ -184,7 +184,9 @@ class Journal(Queries):
     def _connect(self, source: files.Source | None = None) -> apsw.Connection:
         try:
             if source is None:
-                connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+                connection = apsw.Connection(
+                    files.name(self._path), flags=apsw.SQLITE_OPEN_READWRITE
+                )
             else:
                 connection = apsw.Connection(source.uri, flags=_READ_ONLY, vfs=source.vfs)
         except apsw.Error as error:
@@ -411,7 +413,7 @@ class Journal(Queries):
         if target.exists():
             raise InvalidInput(f"{target} exists", "name a file that does not exist")
         with files.partial(target) as partial, self._extra_reader() as source:
-            copy = apsw.Connection(str(partial))
+            copy = apsw.Connection(files.name(partial))
             with self._or_close(copy, "write the backup"):
                 with copy.backup("main", source, "main") as progress:
                     progress.step()
