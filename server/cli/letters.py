@@ -17,8 +17,7 @@ MARK = "\ufeff"
 def prepare() -> None:
     """Let the streams take every letter: none that was printed ends the program with an error.
 
-    What the encoding of the output lacks, such as a byte in the name of a file, is written as
-    \\uXXXX. Input is read as UTF-8; bytes that
+    What the encoding of the output lacks is written as \\uXXXX. Input is read as UTF-8; bytes that
     are not are kept for `typed`. A stream that is closed is an empty one, or one that takes
     nothing; an unbuffered one writes all or raises an error, where Python drops what is too much.
     """
@@ -33,7 +32,7 @@ def prepare() -> None:
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+        if isinstance(stream, io.TextIOWrapper) and not _is_unicode(stream):
             stream.reconfigure(errors="backslashreplace")
 
 

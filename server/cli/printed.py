@@ -31,7 +31,8 @@ class Printed:
             click.echo_via_pager(self.out)
             return self.code
         try:
-            sys.stdout.write(self.out)
+            # the name of a file may hold bytes that are no letters
+            sys.stdout.write(self.out.encode("utf-8", "backslashreplace").decode("utf-8"))
             sys.stdout.flush()
         except OSError as problem:
             return unwritten(problem)
