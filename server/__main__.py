@@ -30,12 +30,16 @@ def command() -> NoReturn:
     An orderly end would wait for a model that is still being loaded, and free every module. A
     thread that is no daemon is waited for: it closes files.
     """
-    code = main()
-    import threading
+    try:
+        code = main()
+        import threading
 
-    for thread in threading.enumerate():
-        if not thread.daemon and thread is not threading.main_thread():
-            thread.join()
+        for thread in threading.enumerate():
+            if not thread.daemon and thread is not threading.main_thread():
+                thread.join()
+    except KeyboardInterrupt:  # while the command is still being imported, or waited for
+        os.write(2, b"anamnesis: interrupted\n")
+        code = 130
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

@@ -78,7 +78,8 @@ def run(words: Sequence[str]) -> int | None:
         with link.socket, ExitStack() as shown:
             printed = _followed(link, shown)
     except KeyboardInterrupt:
-        printed = Printed("", "anamnesis: interrupted\n", 130)
+        stays = "" if rest[0] in READING else "; what is done stays; the command may be repeated"
+        printed = Printed("", f"anamnesis: interrupted{stays}\n", 130)
     except (OSError, ValueError, StopIteration):  # it was killed
         if rest[0] in READING:
             return None

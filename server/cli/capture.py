@@ -7,6 +7,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,8 @@ from server.protocol import rendering
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
+REPEAT = "repeat the command for the rest"
+"""What to do after an interruption: what is stored already is known again."""
 TURN = ("role", "content", "timestamp", "session", "speaker")
 FACT = (
     "text",
@@ -75,30 +78,31 @@ def observe(
     ids: list[str] = []
     skipped: list[dict[str, Any]] = []
     problems: list[str] = []
-    for number, given in _each(file, "observe", TURN, "content", problems):
-        turn = ConversationTurn(
-            role=given.get("role", role),
-            content=given["content"],
-            timestamp=given.get("timestamp"),
-            session=given.get("session", session),
-            speaker=given.get("speaker", speaker),
-            tags=tags,
-            source=source,
-            client=CLIENT,
-        )
-        try:
-            seen = memory.observe(who, turn)
-        except (InvalidInput, ScopeDenied) as problem:
-            problems.append(f"line {number}: {problem}")
-            continue
-        if seen.receipt is not None:
-            statuses[seen.receipt.status] += 1
-            ids.append(seen.receipt.id)
-        for left in seen.skipped:
-            statuses["skipped"] += 1
-            skipped.append(
-                {"line": number, "reason": left.reason, "of": left.of, "text": left.text}
+    with _told_if_interrupted("observed", statuses):
+        for number, given in _each(file, "observe", TURN, "content", problems):
+            turn = ConversationTurn(
+                role=given.get("role", role),
+                content=given["content"],
+                timestamp=given.get("timestamp"),
+                session=given.get("session", session),
+                speaker=given.get("speaker", speaker),
+                tags=tags,
+                source=source,
+                client=CLIENT,
             )
+            try:
+                seen = memory.observe(who, turn)
+            except (InvalidInput, ScopeDenied) as problem:
+                problems.append(f"line {number}: {problem}")
+                continue
+            if seen.receipt is not None:
+                statuses[seen.receipt.status] += 1
+                ids.append(seen.receipt.id)
+            for left in seen.skipped:
+                statuses["skipped"] += 1
+                skipped.append(
+                    {"line": number, "reason": left.reason, "of": left.of, "text": left.text}
+                )
     lines = [_counted("observed", statuses)]
     lines += [
         f"line {s['line']} skipped, {s['reason']}: {rendering.line(s['text'])[:60]}"
@@ -122,16 +126,17 @@ def seed(memory: Memory, who: Identity, file: str, source: str) -> Outcome:
     statuses: Counter[str] = Counter()
     ids: list[str] = []
     problems: list[str] = []
-    for number, given in _each(file, "seed", FACT, "text", problems):
-        try:
-            fact = {"kind": "fact", "source": source, **given}
-            request = RememberRequest(**fact, trust="user", client=CLIENT)
-            receipt = memory.remember(who, request)
-        except (InvalidInput, ScopeDenied) as problem:
-            problems.append(f"line {number}: {problem}")
-            continue
-        statuses[receipt.status] += 1
-        ids.append(receipt.id)
+    with _told_if_interrupted("seeded", statuses):
+        for number, given in _each(file, "seed", FACT, "text", problems):
+            try:
+                fact = {"kind": "fact", "source": source, **given}
+                request = RememberRequest(**fact, trust="user", client=CLIENT)
+                receipt = memory.remember(who, request)
+            except (InvalidInput, ScopeDenied) as problem:
+                problems.append(f"line {number}: {problem}")
+                continue
+            statuses[receipt.status] += 1
+            ids.append(receipt.id)
     text = "\n".join([_counted("seeded", statuses), *problems])
     data = {"seeded": dict(statuses), "ids": ids, "problems": problems}
     return Outcome(data, text, 1 if problems else 0)
@@ -210,6 +215,15 @@ def _fields(line: str, known: tuple[str, ...], plain: str) -> dict[str, Any]:
         problem = f"unknown field {unknown[0]}" if unknown else f"{plain} is missing"
         raise InvalidInput(problem, f"give an object with {', '.join(known)}, or plain text")
     return dict(given)
+
+
+@contextmanager
+def _told_if_interrupted(label: str, statuses: Counter[str]) -> Iterator[None]:
+    """Let an interruption say what is stored by then, by *statuses*."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_counted(label, statuses), REPEAT) from None
 
 
 def _counted(label: str, statuses: Counter[str]) -> str:

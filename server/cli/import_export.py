@@ -27,6 +27,7 @@ from memory_core.records import Identity
 from memory_core.storage.journal import files
 from server import __version__
 from server.cli import console, letters, serve
+from server.cli.capture import REPEAT
 from server.cli.console import Outcome
 from server.cli.grammar import ERASE_SECONDS, PLACE, command, with_memory
 from server.protocol import rendering
@@ -268,11 +269,22 @@ def import_(
     if found:
         return _first_day(memory, who, file, dry_run)
     origin = "stdin" if file == "-" else ""
+    entries = 0
+
+    def watch(done: int, total: int, message: str) -> None:
+        nonlocal entries
+        entries = done + 1
+        move(done, total, message)
+
     with _from_stdin(file) as path, console.progress("import") as move:
         request = ImportRequest(
             path, form, _mapping(columns), encoding, dry_run, strict, origin=origin
         )
-        report = memory.import_files(who, request, move)
+        try:
+            report = memory.import_files(who, request, watch)
+        except KeyboardInterrupt:
+            told = f"entries done: {entries}"
+            raise KeyboardInterrupt(told, f"{REPEAT}, and for how to take it back") from None
     return Outcome(_data(report), _told(report), _code(report))
 
 

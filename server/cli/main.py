@@ -1,6 +1,7 @@
 """The command line: reads it, runs one command and prints its outcome.
 
-Exit codes: 0 done, 1 a problem, 2 wrong usage. Data goes to stdout, everything else to stderr.
+Exit codes: 0 done, 1 a problem, 2 wrong usage, 130 interrupted. Data goes to stdout, everything
+else to stderr.
 """
 
 from __future__ import annotations
@@ -149,8 +150,9 @@ def main(words: Sequence[str] | None = None) -> int:
         letters.prepare()
         given = sys.argv[1:] if words is None else words
         return running.printed(program, given, Invocation()).show()
-    except KeyboardInterrupt:
-        return Printed("", f"{PROGRAM}: interrupted\n", 130).show()
+    except (KeyboardInterrupt, click.Abort) as end:  # Abort: at a question that click asks
+        told = "; ".join(("interrupted", *map(str, end.args)))
+        return Printed("", f"{PROGRAM}: {told}\n", 130).show()
     except OSError as problem:
         return unwritten(problem)
 

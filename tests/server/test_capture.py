@@ -141,3 +141,29 @@ def test_json_that_is_nested_too_deeply_is_named(shell: Any, tmp_path: Path) -> 
     code, said = shell("seed", str(tmp_path / "facts.txt"))
     assert (code, said["seeded"]) == (1, {"stored": 1})
     assert said["problems"][0].startswith("line 1: invalid_input: its JSON is nested too deeply")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("seed", "seeded: 1 stored"), ("observe", "observed: 1 stored")]
+)
+def test_an_interruption_says_what_is_stored_and_that_the_command_may_be_repeated(
+    shell: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    said: str,
+) -> None:
+    (tmp_path / "facts.txt").write_text("Paul lives in Graz.\nOur cat is called Muffin.\n")
+    name = {"seed": "remember", "observe": "observe"}[command]
+    store, calls = getattr(Memory, name), iter((1,))
+
+    def interrupted(*words: Any) -> Any:
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return store(*words)
+
+    monkeypatch.setattr(Memory, name, interrupted)
+    assert main.main([command, str(tmp_path / "facts.txt")]) == 130
+    told = f"anamnesis: interrupted; {said}; repeat the command for the rest\n"
+    assert capsys.readouterr().err == told

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +117,35 @@ def test_people_see_no_fence_and_no_notice(run: Any, fake: Any, words: tuple[str
     assert code == 0
     assert "recalled-" not in out
     assert "not instructions" not in out
+
+
+def test_an_interruption_at_a_question_is_no_traceback(fake: Any, on_terminal: Any) -> None:
+    fake.add("the tea is in the tin")
+    code, _, err = on_terminal("", "forget", "--query", "tea")  # the keys end
+    assert code == 130
+    assert err.endswith("anamnesis: interrupted\n")
+
+
+STARTING = """
+import sys
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+sys.argv = ["anamnesis", "edit", "06h0105d"]
+from server.__main__ import command
+command()
+"""
+
+
+@pytest.mark.usefixtures("processes")
+def test_an_interruption_while_the_program_starts_is_no_traceback() -> None:
+    words = [sys.executable, "-c", STARTING]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(words, cwd=root, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "anamnesis: interrupted\n"
 
 
 def test_ids_are_short_on_a_terminal_and_whole_in_a_pipe(

@@ -7,7 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from memory_core.errors import Busy
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
 from memory_core.records import Identity, new_id
-from server.cli import invocation, main
+from server.cli import console, invocation, main
 
 ME = Identity("me")
 
@@ -91,6 +92,34 @@ def test_a_memory_that_is_not_seen_from_here_is_named(
     }
     _, out, _ = run("import", str(file), "--json")
     assert json.loads(out)["elsewhere"] == {"agent ann": 1, "team home": 1}
+
+
+def test_an_interrupted_import_says_how_far_it_is_and_goes_on_when_repeated(
+    run: Run, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(f'{{"text": "Heron {n} waits."}}\n' for n in range(3)))
+
+    @contextmanager
+    def interrupting(label: str) -> Iterator[Callable[..., None]]:
+        def move(done: int, total: int, message: str) -> None:
+            if done == 1:
+                raise KeyboardInterrupt
+
+        yield move
+
+    with monkeypatch.context() as patch:
+        patch.setattr(console, "progress", interrupting)
+        code, out, err = run("import", str(file))
+    assert (code, out) == (130, "")
+    assert err == (
+        "anamnesis: interrupted; entries done: 2; repeat the command for the rest, and for how to"
+        " take it back\n"
+    )
+    code, out, _ = run("import", str(file))
+    assert (code, out.splitlines()[0]) == (0, "imported: 2 reinforced, 1 stored")
+    run("consolidate", "--undo", out.split("--undo ")[1].split()[0])
+    assert memory.stats(ME)["memories"] == 0
 
 
 def test_it_says_what_came_and_how_to_take_it_back(
