@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from server import __version__
 from server.cli import (
@@ -33,7 +34,7 @@ from server.cli import (
 from server.cli.console import Outcome
 from server.cli.demo import demo
 from server.cli.engine import engine
-from server.cli.grammar import SectionedGroup, command, setting
+from server.cli.grammar import SHARED, SectionedGroup, command, setting
 from server.cli.invocation import PROGRAM, Invocation
 from server.cli.printed import Printed, unwritten
 from server.cli.serve import serve_http, serve_stdio
@@ -67,8 +68,17 @@ def serve(
 ) -> NoReturn:
     """Serve MCP over stdio or HTTP."""
     if transport == "stdio":
+        _refuse_flags_of_http(click.get_current_context())
         sys.exit(serve_stdio(call))
     serve_http(call, with_tokens=not no_token, allowed_hosts=allow_host, compat=compat)
+
+
+def _refuse_flags_of_http(ctx: click.Context) -> None:
+    """Raise UsageError for a flag of *ctx* that has no effect over stdio."""
+    for each in ctx.command.params:
+        given = ctx.get_parameter_source(str(each.name)) is ParameterSource.COMMANDLINE
+        if given and each not in SHARED and each.name != "transport":
+            raise click.UsageError(f"{each.opts[0]} needs --transport http beside it", ctx)
 
 
 @command("hook", json=False)

@@ -148,6 +148,15 @@ def test_an_interruption_while_the_program_starts_is_no_traceback() -> None:
     assert done.stderr == "anamnesis: interrupted\n"
 
 
+@pytest.mark.parametrize(
+    "flags", ["--port 7999", "--host 0.0.0.0", "--no-token", "--allow-host a.example", "--compat"]
+)
+def test_a_flag_of_http_is_refused_over_stdio(run: Any, flags: str) -> None:
+    code, out, err = run("serve", *flags.split())
+    assert (code, out) == (2, "")
+    assert f"{flags.split()[0]} needs --transport http beside it" in err
+
+
 def test_ids_are_short_on_a_terminal_and_whole_in_a_pipe(
     run: Any, fake: Any, on_terminal: Any
 ) -> None:
