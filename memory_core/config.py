@@ -195,8 +195,9 @@ def load(
     """
     environment = os.environ if environment is None else environment
     flags = {name: value for name, value in (flags or {}).items() if value is not None}
-    file = flags.pop("config", None) or environment.get(PREFIX + "CONFIG")
-    from_file = _read_file(Path(file)) if file else {}
+    given = flags.pop("config", None)
+    file = given or environment.get(PREFIX + "CONFIG")
+    from_file = _read_file(Path(file), "--config" if given else f"{PREFIX}CONFIG") if file else {}
     from_environment, warnings = _read_environment(environment)
     warnings += _drop_fixed(from_file)
     values = {**from_file, **from_environment, **flags}
@@ -238,14 +239,14 @@ def _expanded(path: Path) -> Path:
         raise ValueError("the home directory that ~ stands for is not known") from None
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path, named: str) -> dict[str, Any]:
     try:
         with _expanded(path).open("rb") as stream:
             return tomllib.load(stream)
     except OSError as problem:
         raise InvalidInput(
             f"the settings file {path} cannot be read ({problem.strerror})",
-            f"correct {PREFIX}CONFIG or remove it",
+            f"correct {named} or remove it",
         ) from None
     except ValueError as problem:
         raise InvalidInput(

@@ -63,7 +63,8 @@ class _Place(click.ParamType[str]):
 
 TEXT = _Text()
 PLACE = _Place()
-_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+_NUMBER = re.compile(r"-\d\w*|-\d*\.\d+")
+"""No option, but a number or a time, such as -1 or -1h."""
 
 
 def setting(name: str, **more: Any) -> Callable[[Decorated], Decorated]:
@@ -269,6 +270,8 @@ def _sorted_words(
             others.append(word)
             continue
         name, value = _name_and_value(word, options)
+        if name not in options and isinstance(command, click.Group) and _inside(command, name):
+            raise click.UsageError(f"{name} stands behind the name of the command.", ctx)
         chosen.append(name)
         if name not in options or options[name].is_flag:
             continue
@@ -276,6 +279,11 @@ def _sorted_words(
             raise click.BadOptionUsage(name, f"Option {name!r} needs a value.", ctx)
         chosen.append(left.popleft() if value is None else value)
     return chosen, others
+
+
+def _inside(group: click.Group, name: str) -> bool:
+    """True when *name* is an option of a command of *group*."""
+    return any(name in each.opts for one in group.commands.values() for each in one.params)
 
 
 def _is_option(word: str, options: Mapping[str, click.Option]) -> bool:

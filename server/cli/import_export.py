@@ -71,7 +71,7 @@ def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> 
     if form == "jsonl":
         lines: Iterator[str] = (json.dumps(each, ensure_ascii=plain) + "\n" for each in records)
     elif plain:
-        raise InvalidInput("this terminal does not take every letter", "name a file")
+        raise InvalidInput("the output does not take every letter", "name a file")
     else:
         write, lost = FORMS[form]
         lines, lost = write(records), f"\nnot in it: {lost}"
@@ -226,10 +226,10 @@ def _private(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
 
 
-def _something(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+def _something(ctx: click.Context, _parameter: click.Parameter, value: str) -> str:
     """*value*; a usage error when neither a file nor --found is given."""
     if not value and not ctx.params.get("found"):
-        raise click.MissingParameter(ctx=ctx, param=parameter)
+        raise click.UsageError("Name a FILE, or list what is on this machine with --found.", ctx)
     return value
 
 

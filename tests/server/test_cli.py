@@ -157,6 +157,21 @@ def test_a_flag_of_http_is_refused_over_stdio(run: Any, flags: str) -> None:
     assert f"{flags.split()[0]} needs --transport http beside it" in err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("pause --for -1h", "-1h is no time; give a number and a unit, such as 30m, 2h or 3d"),
+        ("--json recall x", "--json stands behind the name of the command."),
+        ("stats --config nosuch.toml", "; correct --config or remove it"),
+        ("import", "Name a FILE, or list what is on this machine with --found."),
+    ],
+)
+def test_a_wrong_line_is_told_what_to_do(run: Any, words: str, told: str) -> None:
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, "")
+    assert told in err
+
+
 def test_ids_are_short_on_a_terminal_and_whole_in_a_pipe(
     run: Any, fake: Any, on_terminal: Any
 ) -> None:
