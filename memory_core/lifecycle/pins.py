@@ -16,11 +16,11 @@ NORMAL: float = signature(MemoryRecord).parameters["importance"].default
 def before_pin(changes: Sequence[Change], importance: float) -> float:
     """The importance of a memory before it was pinned last; *importance*, if it is not pinned.
 
-    *changes* is its history, oldest first. PINNED when it never had another one.
+    *changes* is its history, oldest first. NORMAL when it was stored as one that is pinned.
     """
     if importance != PINNED:
         return importance
     puts = [change.body for change in changes if change.kind == "put" and change.body]
     whole = [{"importance": NORMAL, **body} if "text" in body else body for body in puts]
     given = [float(body["importance"]) for body in whole if "importance" in body]
-    return next((value for value in reversed(given) if value != PINNED), PINNED)
+    return next((value for value in reversed(given) if value != PINNED), NORMAL)

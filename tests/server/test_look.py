@@ -13,7 +13,7 @@ import click
 import pytest
 
 from memory_core.errors import InvalidInput, NotFound
-from memory_core.lifecycle.pins import PINNED
+from memory_core.lifecycle.pins import NORMAL, PINNED
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
@@ -129,6 +129,12 @@ def test_a_memory_is_shown_with_links_and_version(run: Run, memory: Memory) -> N
     ]
     with pytest.raises(NotFound):
         run("show", "0" * 20)
+
+
+def test_a_pin_from_the_first_day_on_is_taken_off_too(run: Run, memory: Memory) -> None:
+    id = memory.remember(ME, replace(KEY, importance=PINNED)).id
+    assert run("pin", "--off", id).text.startswith(f"no longer pinned: {id}")
+    assert memory.get(ME, id).importance == NORMAL
 
 
 def test_tags_are_given_and_taken(run: Run, two: tuple[str, str], memory: Memory) -> None:
