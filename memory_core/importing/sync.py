@@ -7,6 +7,7 @@ in another order, changes nothing more.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -83,7 +84,7 @@ class Syncer:
                 "a sync reads and writes for all agents", "use the rights of an admin"
             )
         shared = SyncFolder(place)
-        of = hashlib.sha256(str(shared.path.resolve()).encode()).hexdigest()[:16]
+        of = hashlib.sha256(os.fsencode(shared.path.resolve())).hexdigest()[:16]
         with self._log.exclusive(PATIENCE):
             self._store.catch_up()
             work = _Sync(self._store, self._importer, self._forget, who, shared, of)

@@ -296,7 +296,8 @@ class _Import:
             raise InvalidInput(
                 f"nothing in {request.origin or request.path} has a known form{why}. "
                 f"Looked for {looked}",
-                "name the form with --from, and the columns of a table with --column text=NAME",
+                "name the form with --from, and the columns of a table with --column text=NAME; "
+                "seed stores each line of a plain text",
             )
 
     def _noted(self, form: SourceForm, entry: Entry) -> Incoming | None:

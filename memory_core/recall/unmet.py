@@ -32,7 +32,9 @@ def note(view: View, cues: Cues, rows: Mask) -> str:
             return f'no memory has the {what} "{name}"'
         others = ", ".join(f'"{known[each]}"' for each in alike)
         return f'no memory has the {what} "{name}"; there is {others}'
-    return f"no memory passes the filters {', '.join(cues.filters)}"
+    names = ", ".join(cues.filters)
+    which = "all of the filters" if len(cues.filters) > 1 else "the filter"
+    return f"no memory passes {which} {names}"
 
 
 def _named(view: View, cues: Cues) -> Iterator[tuple[str, str, str, Mask]]:

@@ -97,7 +97,7 @@ export const SAID = {
   "message of another sender": "Nachricht eines anderen Absenders",
   "message of the program": "Nachricht des Programms",
   "name it: --column text=NAME": "sie nennen: --column text=NAME",
-  "name the form with --from, and the columns of a table with --column text=NAME": "die Form mit --from nennen, und die Spalten einer Tabelle mit --column text=NAME",
+  "name the form with --from, and the columns of a table with --column text=NAME; seed stores each line of a plain text": "die Form mit --from nennen, und die Spalten einer Tabelle mit --column text=NAME; seed speichert jede Zeile eines einfachen Textes",
   "no encoding {}": "keine Kodierung {0}",
   "no file {}": "keine Datei {0}",
   "no form {}": "keine Form {0}",
