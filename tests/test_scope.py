@@ -282,3 +282,26 @@ def test_who_may_only_write_reads_no_text_in_any_answer(memory: Memory, clock: A
     with pytest.raises(ScopeDenied, match="right read"):
         memory.forget(writer, query="code word")
     assert hidden in repr(memory.remember(owner, RememberRequest(f"{near} Still.")))
+
+
+def test_of_a_private_successor_others_see_no_more_than_its_id(memory: Memory) -> None:
+    ana, ben, _ = AGENTS
+    shared = memory.remember(ana, RememberRequest("The lock code is 4471.", scope="shared")).id
+    private = memory.remember(
+        ana, RememberRequest("The lock code is 9026, only Vera knows.", replaces=shared)
+    ).id
+    seen = memory.get(ben, shared)
+    assert seen.superseded_by == private
+    with pytest.raises(NotFound):
+        memory.get(ben, private)
+    with pytest.raises(NotFound):
+        memory.history(ben, private)
+    with pytest.raises(NotFound):
+        memory.recall(ben, RecallRequest(private))
+    shown = [
+        seen,
+        *memory.history(ben, shared),
+        *memory.links(ben, shared),
+        memory.recall(ben, RecallRequest("what is the lock code?")),
+    ]
+    assert not any(word in repr(each) for each in shown for word in ("9026", "Vera"))

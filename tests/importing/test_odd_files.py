@@ -16,6 +16,7 @@ from conftest import Clock
 
 from memory_core.importing.copies import COPY
 from memory_core.importing.request import ImportReport, ImportRequest
+from memory_core.interchange.files import WHOLE_MOST
 from memory_core.interchange.other_forms import FORMS
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
@@ -624,3 +625,17 @@ def test_a_log_that_is_imported_after_its_conversation_adds_the_rest(
     report = memory.import_files(ME, ImportRequest(path))
     assert (report.left_out[COPY], report.counts) == (1, {"stored": 1})
     assert memory.import_files(ME, ImportRequest(path)).counts == {"reinforced": 1}
+
+
+def test_a_note_that_is_too_large_is_named_and_the_others_come(
+    memory: Memory, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "big.md").write_text("- A heron waits at the weir.\n" * (WHOLE_MOST // 29 + 1))
+    (folder / "small.md").write_text("- A stork nests on the mill.\n")
+    report = memory.import_files(ME, ImportRequest(str(folder)))
+    assert texts(memory) == ["small: A stork nests on the mill."]
+    assert report.problem_count == 1
+    assert "big.md" in report.problems[0]
+    assert f"at most {WHOLE_MOST} are read at once" in report.problems[0]
