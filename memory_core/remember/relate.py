@@ -167,8 +167,9 @@ def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) ->
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return link_kinds.SIMILAR
     found = claims.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
-    if found == link_kinds.DUPLICATE and MASKED in memory.text:
-        return link_kinds.SIMILAR  # the secrets may differ
+    twice = memory.dates and other.dates and memory.dates != other.dates
+    if found == link_kinds.DUPLICATE and (MASKED in memory.text or twice):
+        return link_kinds.SIMILAR  # the secrets may differ; it happened, or is planned, twice
     longer = found == link_kinds.DUPLICATE and claims.extends(
         content_words(other.text), content_words(memory.text)
     )

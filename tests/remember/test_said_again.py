@@ -208,6 +208,7 @@ def test_what_happened_on_another_day_happened_twice(memory: Memory, text: str) 
     once, again = (memory.remember(ME, RememberRequest(text, when=day)) for day in days)
     repeated = memory.remember(ME, RememberRequest(text, when=days[1]))
     assert (once.status, again.status) == ("stored", "stored")
+    assert [each.relation for each in again.similar] == ["similar"]
     assert (repeated.status, repeated.id) == ("reinforced", again.id)
     memory.consolidate(ME, mode="deduplicate")
     hits = memory.recall(ME, RecallRequest(text.removeprefix("I "), k=5)).hits
