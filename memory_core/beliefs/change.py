@@ -120,7 +120,7 @@ def change(older: str, newer: str) -> Found | None:
     about = max(two, key=lambda now: sum(held(each.content, now.content) for each in one))
     part = _touched(one, about)
     fresh = {cue for now in _about(one, two) for cue in now.cues}
-    fresh -= {cue for then in one if not _obliges(then) for cue in then.cues}
+    fresh -= {cue for then in one for cue in then.cues}
     if brief := next((said for now in two if (said := _brief(now))), ""):
         return Found(WORDS, (brief,), part, passing=True)
     if fresh and any(_matter(then, now) for then in one for now in two):
@@ -131,11 +131,7 @@ def change(older: str, newer: str) -> Found | None:
 
 def is_to_be_done(text: str) -> bool:
     """True when a sentence of *text* says that something has to be done."""
-    return any(_obliges(each) for each in read_all(text))
-
-
-def _obliges(then: Sentence) -> bool:
-    return _OBLIGES.search(then.lowered) is not None
+    return any(_OBLIGES.search(each.lowered) for each in read_all(text))
 
 
 def _about(one: Sequence[Sentence], two: Sequence[Sentence]) -> Sequence[Sentence]:

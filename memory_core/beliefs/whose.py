@@ -293,7 +293,7 @@ def _of_mine(then: Sentence, now: Sentence) -> bool:
     subject_of = _named(then)
     if not mine or not subject_of or not _IT.isdisjoint(now.tokens):
         return False
-    if not lexicon.ONESELF.isdisjoint(then.tokens) or held(mine, then.tokens):
+    if held(mine, then.tokens):
         return False
     value = then.content.difference(subject_of)
     return held(value, now.content) > 0 and not any(_has(word, now.tokens) for word in subject_of)

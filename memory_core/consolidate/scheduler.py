@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
-from memory_core.text.time.timestamps import after, day_of, midnight
+from memory_core.text.time.timestamps import at_time, day_of
 
 log = logging.getLogger(__name__)
 
@@ -266,8 +267,7 @@ def _last_nightly(nightly: str, now: float) -> float:
     """The last moment at which it was *nightly* ("HH:MM"); NEVER for ""."""
     if not nightly:
         return NEVER
-    hours, minutes = nightly.split(":")
-    at = int(hours) * 3600.0 + int(minutes) * 60.0
+    hour, minute = map(int, nightly.split(":"))
     day = day_of(now)
-    today = midnight(day) + at
-    return today if today <= now else after(day, -1) + at
+    today = at_time(day, hour, minute)
+    return today if today <= now else at_time(day - timedelta(days=1), hour, minute)

@@ -13,7 +13,6 @@ from memory_core.beliefs.change import (
     PRESUMED,
     WORDS,
     change,
-    is_to_be_done,
     passes,
     repeats,
     turned_round,
@@ -336,19 +335,3 @@ def test_long_texts_take_no_longer_than_what_is_compared_of_them(piece: str) -> 
     numbers = iter(range(100))
     once = seconds(lambda: compared(short, next(numbers)))
     assert seconds(lambda: compared(long, next(numbers))) < 5 * once + 0.005
-
-
-@pytest.mark.parametrize(
-    ("older", "done"),
-    [
-        ("The signing key has to be rotated by Friday.", True),
-        ("the signing key must be rotated", True),
-        ("Der Schlüssel muss bis Freitag getauscht werden", True),
-        ("The signing key was rotated on Friday.", False),
-    ],
-)
-def test_what_was_to_be_done_is_told_to_be_done(older: str, *, done: bool) -> None:
-    newer = "Der Schlüssel wurde getauscht" if "Schl" in older else "signing key: rotated, tick it"
-    found = change(older, newer)
-    assert is_to_be_done(older) is done
-    assert (found is not None and found.worded) is done

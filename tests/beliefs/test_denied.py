@@ -143,6 +143,22 @@ def test_what_names_a_value_as_over_puts_it_in_doubt(older: str, newer: str) -> 
     assert not found.supersedes
 
 
+@pytest.mark.parametrize(
+    ("query", "rest"), [("what renders the maps?", False), ("who brings cake?", True)]
+)
+def test_a_question_for_the_value_that_is_over_is_not_for_the_rest(
+    query: str, *, rest: bool
+) -> None:
+    older = "the maps are rendered by Leaflet, Uma brings cake"
+    newer = "threw out Leaflet for MapLibre"
+    assert asks_for_the_rest(query, older, newer, lambda _: None, 0.5) == rest
+
+
+def test_a_value_that_is_over_for_somebody_else_holds() -> None:
+    assert denied.names_as_over("I take the tram", "Dad: no more tram!")
+    assert compare_texts("I take the tram", "Dad: no more tram!", UNKNOWN) is None
+
+
 @pytest.mark.parametrize(("older", "newer"), NOT_OVER)
 def test_what_is_over_with_something_else_says_nothing_of_it(older: str, newer: str) -> None:
     assert not denied.names_as_over(older, newer)

@@ -34,6 +34,11 @@ def test_the_item_that_is_asked_for(about: str, part: str) -> None:
     assert overview.item(SHED, about) == (f"kiln shed: {part}" if part else SHED)
 
 
+def test_what_all_items_are_of_tells_none_of_them() -> None:
+    text = "shed: shed key with Toni, rent 340, gas from Berger"
+    assert overview.part(text, "what is the rent of the shed?") == "rent 340"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -73,10 +78,23 @@ def test_another_figure_puts_its_item_in_doubt(newer: str, part: str) -> None:
         "cone 10 is what the books say",
         "maybe we fire at cone 8 one day",
         "is the rent 395?",
+        "the kiln shed's annex fires at cone 10",
+        "in Lienz they fire at cone 10",
     ],
 )
 def test_a_figure_of_something_else_puts_nothing_in_doubt(newer: str) -> None:
     assert compare_texts(SHED, newer, NEAR) is None
+
+
+def test_what_the_overview_is_of_may_stand_before_the_figure() -> None:
+    found = overview.other_figure(SHED, "rent of the kiln shed is 395")
+    assert found == ("rent 340", "rent 395", True)
+
+
+def test_a_figure_of_the_other_side_is_none_of_this_one() -> None:
+    older = "left kiln: cone 6, gas from Berger, firing on Fridays"
+    assert compare_texts(older, "right kiln is at cone 8 since May", NEAR) is None
+    assert compare_texts(older, "left kiln is at cone 8 since May", NEAR) is not None
 
 
 def test_far_away_the_figure_alone_tells_nothing() -> None:
@@ -90,6 +108,17 @@ def test_far_away_the_figure_alone_tells_nothing() -> None:
 def test_a_question_for_another_item_is_for_the_rest(query: str, *, rest: bool) -> None:
     newer = "rent is 395 since the weekend"
     assert asks_for_the_rest(query, SHED, newer, lambda _: None, 0.5) == rest
+
+
+def test_a_question_for_another_item_is_for_the_rest_where_both_have_numbers() -> None:
+    older = "Print shop: DPI 1.28, three presses, ground floor, ink via Brandl, keys with Vera."
+    newer = "took the print shop up to five presses this morning, find out why they don't dry"
+
+    def rest(query: str) -> bool:
+        return asks_for_the_rest(query, older, newer, lambda _: None, 0.5)
+
+    assert rest("who delivers ink to the print shop?")
+    assert not rest("how many presses does the print shop have?")
 
 
 def test_the_later_value_comes_first_and_the_rest_stays(

@@ -71,6 +71,7 @@ THE_SAME = [
     ("The till runs Windows 10.", "my till has Windows 11 now"),
     ("Brötchen holen wir bei Hinrichs", "unsere Semmeln gibt es bei Hinrichs nicht mehr"),
     ("The tenant uses Windows 10.", "my tenant moved to Windows 11"),
+    ("The till in the kitchen runs Windows 10.", "my kitchen runs on Windows 11 now"),
 ]
 
 

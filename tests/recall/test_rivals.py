@@ -376,7 +376,7 @@ def test_a_version_that_is_asked_for_is_no_day(
     assert first(memory, older, newer, question) == (newer if newer_first else older)
 
 
-OVERVIEW = "our mare Otto: stable 4 at Hofer's, hay from Brandl, farrier Mr Kranz, wormed in May"
+OVERVIEW = "our mare Otto: stable 4 at Hofer's. Hay from Brandl. Farrier Mr Kranz. Wormed in May."
 
 
 @pytest.mark.parametrize(

@@ -115,16 +115,28 @@ def test_no_moment_is_without_a_day(zone: Zone, name: str, seconds: float) -> No
     assert timestamps.midnight(day) < timestamps.after(day) <= timestamps.after(day, 400)
 
 
-def test_what_is_said_today_is_over_at_midnight(zone: Zone) -> None:
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("I'm in the library today.", "2026-12-01T04:59:59Z"),
+        ("The shop is closed this week only.", "2026-12-07T04:59:59Z"),
+    ],
+)
+def test_what_is_said_of_a_time_is_over_at_midnight(zone: Zone, text: str, end: str) -> None:
     zone(NEW_YORK)
-    end = bounds("I'm in the library today.", EVENING)[1]
-    assert end is not None
-    assert timestamps.iso(end) == "2026-12-01T04:59:59Z"
+    found = bounds(text, EVENING)[1]
+    assert found is not None
+    assert timestamps.iso(found) == end
 
 
 @pytest.mark.parametrize(
     ("now", "last"),
-    [("2026-12-01 01:05", "2026-11-30T08:00:00Z"), ("2026-12-01 09:00", "2026-12-01T08:00:00Z")],
+    [
+        ("2026-12-01 01:05", "2026-11-30T08:00:00Z"),
+        ("2026-12-01 09:00", "2026-12-01T08:00:00Z"),
+        ("2026-11-01 07:30", "2026-10-31T07:00:00Z"),  # the day on which the clocks go back
+        ("2026-11-01 08:30", "2026-11-01T08:00:00Z"),
+    ],
 )
 def test_a_nightly_run_is_at_night(zone: Zone, now: str, last: str) -> None:
     zone(NEW_YORK)

@@ -52,7 +52,7 @@ def utc_day(at: float) -> date:
 
 def midnight(day: date) -> float:
     """The first moment of *day*, in epoch seconds, in the time zone of this machine."""
-    return _local(day, 0, 0, 0)
+    return at_time(day, 0)
 
 
 def after(day: date, days: int = 1) -> float:
@@ -64,7 +64,8 @@ def after(day: date, days: int = 1) -> float:
     return midnight(date.fromordinal(number)) if number <= _LAST else (number - _EPOCH) * DAY
 
 
-def _local(day: date, hour: int, minute: int, second: int) -> float:
+def at_time(day: date, hour: int, minute: int = 0, second: int = 0) -> float:
+    """The moment at which it is so late on *day*, as midnight."""
     try:
         return datetime(day.year, day.month, day.day, hour, minute, second).timestamp()
     except (OverflowError, ValueError, OSError):  # as in day_of
@@ -119,7 +120,7 @@ def _time(match: re.Match[str], day: date, value: str, argument: str) -> tuple[f
     if hour > 23 or minute > 59 or second > 59 or zone is None:
         _refuse(value, argument)
     if match["offset"] is None:
-        start = _local(day, hour, minute, second)
+        start = at_time(day, hour, minute, second)
     else:
         within = hour * 3600 + minute * 60 + second - zone
         start = (day.toordinal() - _EPOCH) * DAY + within
