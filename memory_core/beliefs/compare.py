@@ -20,14 +20,17 @@ from memory_core.beliefs import (
     overview,
     quoted,
     whose,
+    wordings,
 )
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
+from memory_core.beliefs.sentence import CHANGE, Sentence, read_all
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
 from memory_core.beliefs.withdrawn import withdraws
 from memory_core.link_kinds import UPDATES
 from memory_core.records import DERIVED, MemoryRecord
-from memory_core.text.time import validity
+from memory_core.text.time import dates, validity
+from memory_core.text.time.mentions import says_past
 
 LEAST_OF_ALL = 0.25
 """The cosine from which an item of an overview may be near to what is far from all of it."""
@@ -56,11 +59,23 @@ def compare(
     found = compare_texts(then, now, near, forms.aliases([now, then]) if names is None else names)
     if found is None or _is_exception(older, newer, found):
         return None
+    if not found.supersedes and found.kind != change.MATTER and _tells_of_before(newer, older):
+        return None
     one_voice = older.speaker == newer.speaker or older.role == newer.role == "user"
     lasts = one_voice and authority.may_change(older, newer) and not authority.requests(newer)
     if lasts and not whose.goes_on(then, now):
         return found
     return replace(found, supersedes="")
+
+
+def compare_wording(
+    older: MemoryRecord, newer: MemoryRecord, marked: MemoryRecord
+) -> change.Found | None:
+    """How *newer*, which puts the *marked* one out of date, does so with its wording *older*."""
+    if older.kind in DERIVED or not authority.may_doubt(older, newer):
+        return None
+    found = wordings.out_too(*map(quoted.claimed, (older, marked, newer)))
+    return None if found is None or _is_exception(older, newer, found) else found
 
 
 def _is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found) -> bool:
@@ -80,6 +95,24 @@ def _is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found)
     return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
 
 
+def _tells_of_before(newer: MemoryRecord, older: MemoryRecord) -> bool:
+    """True when *newer* tells of what was over before *older* was said: "in 2019 it broke down"."""
+    if not newer.dates or dates.reach_to(newer.dates, older.occurred_at):
+        return False
+    return all(map(_is_past, read_all(newer.text)))
+
+
+_HOLDS = frozenset(("since", "seit", "is", "are", "am", "ist", "sind", "bin"))
+"""Words of what began and goes on."""
+
+
+def _is_past(sentence: Sentence) -> bool:
+    """True for a sentence that tells what was or happened, by its verbs, and names no change."""
+    if not sentence.cues <= sentence.done - CHANGE or not _HOLDS.isdisjoint(sentence.tokens):
+        return False
+    return bool(sentence.done) or sentence.reports or says_past(sentence.text)
+
+
 def is_note(memory: MemoryRecord) -> bool:
     """True for what was given to `remember` as it is, and asks for nothing."""
     plain = not memory.role and quoted.claimed(memory) == memory.text
@@ -94,7 +127,7 @@ def compare_texts(
     What names its change of one matter, or of a thing by another one of its *names*, whose vector
     nobody has, is taken at its word. Never raises.
     """
-    if labels_apart(older, newer):
+    if labels_apart(older, newer) or wordings.confirms(older, newer):
         return None
     if said := withdraws(older, newer):
         return change.Found(change.WORDS, (said,))
@@ -153,7 +186,9 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
     likelihood = competing.likelihood(older, newer, near, form=form)
     if likelihood < (LIKELY_WORDED if told else LIKELY):
         return None
-    if found.kind == change.PRESUMED and (differ_twice(older, newer) or crossed(older, newer)):
+    if found.kind == change.PRESUMED and (
+        differ_twice(older, newer) or crossed(older, newer) or wordings.gives_the_same(older, newer)
+    ):
         return None
     if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
         return replace(found, supersedes=UPDATES)

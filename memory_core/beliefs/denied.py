@@ -62,12 +62,31 @@ _OVER = lazy_pattern(
     r"(?:deprecated|obsolete|retired|archived|discontinued|cancel\w{0,2}ed|scrapped|dropped|history"
     r"|removed|reverted|rolled back|replaced|superseded|dissolved|no more|hinfällig|abgesagt"
     r"|abgeschafft|eingestellt|abgeschaltet|gekündigt|ersetzt|abgelöst|erledigt|aufgelöst"
-    r"|(?:geschichte|(?<=[^\W_] )(?:out|dead|raus|tot))"
+    r"|(?:shut|switched|turned|taken) (?:down|off)|decommissioned"
+    r"|(?:geschichte|(?<=[^\W_] )(?:out|dead|gone|closed|raus|tot|weg|geschlossen))"
     rf"(?:(?= (?:in|and|now|here|und)\b)|{_STOPS}))\b"
     rf"|\b(?:no more|goodbye|bye|tschüss|schluss mit) {_SOME}{_STOPS}"
     rf"|(?:^|[,;:.!?–-] )no {_SOME} please\b"
 )
 """A value that is named as over."""
+_NEEDED = (
+    r"(?:used|in use|needed|valid|supported|available|responsible|in charge|there|around|zuständig"
+    r"|gültig|nötig|in betrieb|im einsatz|in gebrauch|da|dabei|verfügbar)"
+)
+_VERB = r"[^\W\d_]{2,20}"
+_AT = r"(?:(?:at|in|on|with|from|via|through|to|by|bei|mit|in|auf|über|von|zu|am|im|zum|zur) )"
+_NO_LONGER = lazy_pattern(
+    rf"(?:^|[,;:.!?–-] |\b(?:and|but|so|und|aber) ){_SOME} (?:is|are|ist|sind)"
+    rf"(?:(?: no longer| nicht mehr) {_NEEDED}|(?:n't| not) {_NEEDED} any ?more)\b"
+    rf"|(?:^|[,;:.!?–-] |\b(?:and|but|so|und|aber) ){_SOME} (?:haben|habe|nutzen|nutze|nehmen"
+    rf"|nehme|brauchen|brauche|verwenden|verwende) (?:wir|ich) nicht mehr\b"
+    rf"|\bno longer {_VERB} {_AT}?{_SOME}{_STOPS}"
+    rf"|(?:n't|\bnot) {_VERB} {_AT}?{_SOME}(?: for {_FEW}{{0,2}}\w+)? any ?more\b"
+    rf"|\bnicht mehr {_AT}{_SOME}(?: (?:ge\w+|\w+en))?{_STOPS}"
+    rf"|\b(?:left|quit|cancell?ed) {_SOME}(?:(?= for\b)|{_STOPS})"
+)
+"""One of which it is said that it is used, or done, no longer."""
+_ENDED = (_REPLACED, _OVER, _NO_LONGER)
 _ENDS = lazy_pattern(
     r"(?<=[^\W_]{3})\.(?:\s|$)|\s[–—-]\s|\b(?:but|and|so|as|because|since|for|when|if|that|which|who|like|sondern"
     r"|und|aber|weil|da|denn|wie|wenn|dass|anymore|any ?more|any longer|mehr|at all)\b"
@@ -119,12 +138,12 @@ def names_as_over(older: str, newer: str) -> str:
     It names that value alone ("vitest is out"), or with what took its place ("moved from webpack to
     Vite"). Linear in the product of their sentences; never raises.
     """
-    ends = [each for each in _contrasts(newer, (_REPLACED, _OVER)) if not _is_denied(*each[::2])]
+    ends = [each for each in _contrasts(newer, _ENDED) if not _is_denied(*each[::2])]
     for then in _affirmed(older) if ends else ():
         said = tokens(then.text)
         for _, wrong, words, _ in ends:
             place = _place(said, wrong)
-            if place >= 0 and _is_a_value(then, said, place):
+            if place >= 0 and not then.reports and _is_a_value(then, said, place):
                 return words
     return ""
 
@@ -143,6 +162,16 @@ def _found(older: str, newer: str) -> tuple[str, bool] | None:
             fresh = [w for w in tokens(now.text) if _tells(w) and not _among(w, (*said, *wrong))]
             return words, both and len(fresh) <= len(wrong)
     return None
+
+
+def gives_as_value(text: str, word: str) -> bool:
+    """True when *text* gives *word* as the value of something: behind its verb, colon or name."""
+    for each in read_all(text):
+        said = tokens(each.text)
+        place = next((at for at, other in enumerate(said) if _is_form(other, word)), -1)
+        if place >= 0 and _is_a_value(each, said, place):
+            return True
+    return False
 
 
 def _affirmed(text: str) -> Iterator[Sentence]:
@@ -174,7 +203,7 @@ def _values(pattern: re.Pattern[str], lowered: str) -> Iterator[tuple[tuple[str,
             continue
         value = tuple(_plain(word) for word in said if _tells(word))
         if value and len(value) <= MOST_WORDS:
-            end = match.end() if pattern in (_REPLACED, _OVER) else begin + len(phrase)
+            end = match.end() if pattern in _ENDED else begin + len(phrase)
             yield value, lowered[match.start() : end].strip(" ,;:.!?()–—-")
 
 
@@ -199,10 +228,14 @@ def _place(said: Sequence[str], wrong: Sequence[str]) -> int:
     """Where in *said* the words of the value *wrong* begin, together; -1 for nowhere."""
     plain = [_plain(word) for word in said]
     places = [
-        next((at for at, word in enumerate(plain) if word == each or same_word(word, each)), -1)
-        for each in wrong
+        next((at for at, word in enumerate(plain) if _is_form(word, each)), -1) for each in wrong
     ]
     return -1 if max(places) - min(places) >= 2 * MOST_WORDS else min(places)
+
+
+def _is_form(word: str, other: str) -> bool:
+    """True for two forms of one word, and not for a name that only begins with it."""
+    return word == other or (abs(len(word) - len(other)) < 4 and same_word(word, other))
 
 
 def _is_behind_its_subject(before: Sequence[str]) -> bool:
@@ -218,12 +251,14 @@ def _is_denied(now: Sentence, said: str) -> bool:
 def _is_a_value(then: Sentence, said: Sequence[str], place: int) -> bool:
     """True where the words at *place* of *then*, *said*, are what it says, and not of what.
 
-    They stand behind a verb or, in a note without one, behind a name.
+    They stand behind a verb or a colon or, in a note with neither, behind a name.
     """
     before = [word for word in said[:place] if word not in lexicon.DETERMINERS]
     if not before or (before[-1] in _BESIDE and said[place - 1] != before[-1]):
         return False  # "hangs by the fuse box"
     if before[0] in _USES:
+        return True
+    if said[place] in tokens(then.text.partition(":")[2]):
         return True
     if held([said[place]], subject(then)):
         return False

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from memory_core.beliefs import competing
-from memory_core.beliefs.compare import compare
+from memory_core.beliefs.compare import compare, compare_wording
 from memory_core.beliefs.competing import Nearness
 from memory_core.embedding.base import Profile
 from memory_core.link_kinds import DOUBTING, HOLDS
@@ -54,10 +54,14 @@ def relate_late(
         with store.reading() as view:
             doubted = _doubted(view, other)
         beside = _beside(store, prepared, other, near[other.id], profile)
+        marked = store.indexed(doubted).values()
         what = compare(memory, other, beside[memory.id])
+        if what is None:
+            wordings = (compare_wording(memory, other, older) for older in marked)
+            what = next(filter(None, wordings), None)
         if what is not None:
             doubted_by.append(Doubt(other.id, what))
-        for older in store.indexed(doubted).values():
+        for older in marked:
             as_it_is = beside.get(older.id, competing.UNKNOWN)
             alone = replace(as_it_is, margin=competing.APART, ahead=competing.APART, worded=True)
             if compare(older, other, alone) and not compare(older, other, as_it_is):

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import link_kinds
-from memory_core.beliefs import amended, authority, claims, competing, forms, quoted
-from memory_core.beliefs.compare import compare
+from memory_core.beliefs import amended, authority, claims, competing, forms, quoted, wordings
+from memory_core.beliefs.compare import compare, compare_wording
 from memory_core.beliefs.competing import UNKNOWN, Nearness
 from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.embedding.base import Profile
@@ -31,7 +31,6 @@ from memory_core.records import (
     MemoryRecord,
     Similar,
     elapsed,
-    normalised,
     projects_of,
 )
 from memory_core.remember import again
@@ -237,7 +236,29 @@ def _doubts(
         what = compare(other, memory, near[id], names)
         if what is not None:
             found.append(Doubt(id, what))
-    return found
+    return found + _of_wordings(found, others, memory, near)
+
+
+def _of_wordings(
+    found: Sequence[Doubt],
+    others: Mapping[str, MemoryRecord],
+    memory: MemoryRecord,
+    near: Mapping[str, Nearness],
+) -> list[Doubt]:
+    """The other wordings, among *others*, of what was *found* to be out of date."""
+    known = {doubt.id for doubt in found}
+    marked = [
+        others[doubt.id] for doubt in found if not (doubt.found.passing or doubt.found.partial)
+    ]
+    also = []
+    for id, other in others.items() if marked else ():
+        cosine = near[id].cosine
+        if id in known or (cosine is not None and cosine < competing.LEAST):
+            continue
+        wordings = (compare_wording(other, memory, each) for each in marked)
+        if (what := next(filter(None, wordings), None)) is not None:
+            also.append(Doubt(id, what))
+    return also
 
 
 def _amended(store: MemoryStore, prepared: Prepared) -> Doubt | None:
@@ -295,7 +316,7 @@ def comparable(
         rest = [place for place, row in enumerate(rows) if columns.id(row) != also.memory.id]
         vectors = np.concatenate([also.vectors[:1], vectors[rest]])
         said = np.concatenate([[also.memory.occurred_at], said[rest]])
-    alike = _alike(view, ids, vectors, profile.near_duplicate, also)
+    alike = _alike(view, ids, vectors, claimed, profile, also)
     return _nearness(ids, vectors, said, vector, worded[:1], alike, profile)
 
 
@@ -303,22 +324,25 @@ def _alike(
     view: View,
     ids: Sequence[str],
     vectors: NDArray[np.float32],
-    near_duplicate: float,
+    newer: str,
+    profile: Profile,
     also: Prepared | None,
 ) -> NDArray[np.bool_]:
-    """Which two of *ids* say the same words, here and there: (n, n), False on the diagonal."""
-    close: NDArray[np.bool_] = vectors @ vectors.T >= near_duplicate
+    """Which two of *ids* are wordings of what *newer* tells anew: (n, n), False on the diagonal."""
+    close: NDArray[np.bool_] = vectors @ vectors.T >= profile.related
     np.fill_diagonal(close, False)
     places = np.flatnonzero(close.any(axis=0)).tolist()
     if not places:
         return close
     said = view.memories(view.rows(ids[place] for place in places))
-    texts = {memory.id: normalised(memory.text) for memory in said.values()}
+    texts = {memory.id: memory.text for memory in said.values()}
     if also is not None:
-        texts[also.memory.id] = normalised(also.memory.text)
-    words = np.array([texts.get(id, id) for id in ids])
-    same: NDArray[np.bool_] = close & (words[:, None] == words)
-    return same
+        texts[also.memory.id] = also.memory.text
+    for one, two in np.argwhere(np.triu(close)).tolist():
+        mine, theirs = (texts.get(ids[place], "") for place in (one, two))
+        same = bool(mine and theirs) and wordings.of_one_fact(mine, theirs, newer)
+        close[one, two] = close[two, one] = same
+    return close
 
 
 def as_packaged(cosine: float, profile: Profile) -> float:

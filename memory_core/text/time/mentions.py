@@ -200,10 +200,12 @@ _PRESENT = lazy_pattern(r"\b(?:do|does|is|are|am|has|have|can|will)\b|['’]s\b"
 def asks_what_was(query: str) -> bool:
     """True when the first verb of *query* that shows a time is one of the past.
 
-    "Where did we live?" is, "has she had her kittens?" asks how things are. "When was the exam?"
-    asks for a date, which may have moved, "when was it before?" for one that held before.
+    "Where did we live?" is, "has she had her kittens?" asks how things are, and so does "where did
+    I put the key?", of which the result lasts. "When was the exam?" asks for a date, which may have
+    moved, "when was it before?" for one that held before.
     """
-    if _WHEN_WAS.match(query) and not asks_what_was_before(query):
+    lasts = _WHEN_WAS.match(query) or _RESULT.search(query)
+    if lasts and not asks_what_was_before(query):
         return False
     query = _GERMAN_WHAT.sub("", query)
     past = _PAST.search(query if _DONE.search(query) else _HAVING.sub(" ", query))
@@ -217,6 +219,20 @@ _WHEN_WAS = lazy_pattern(
     r" (?:was|were|war|waren)\b",
     re.IGNORECASE,
 )
+_RESULT = lazy_pattern(
+    r"^(?!\W*(?:when|wann|how (?:often|long)|wie (?:oft|lange)|why|warum)\b)(?=.{0,200}?"
+    r"\b(?:did|have|has|had) (?:[^\W\d_]{1,20} ){1,3}?(?:put|leave|left|park|store|hide|hidden"
+    r"|stash|lay|laid|place|save|file|decide|choose|chosen|pick|agree|settle|name|call|book|set|assign"
+    r"|schedule|hire|install)(?:d|ed|led|ned)?\b"
+    r"|.{0,200}?\b(?:habe|haben|hat|hatte|hatten)\b.{1,120}\b(?:hin|ab|auf|ein|weg|ver|unter)?(?:gelegt"
+    r"|gestellt|getan|gelassen|geparkt|steckt|staut|gehoben|gespeichert|schieden|beschlossen|gewählt"
+    r"|gesucht|einbart|gemacht|nannt|genannt|gebucht|gehängt|gepackt|geräumt)\W{0,3}$"
+    r"|.{0,200}?\b(?:again|noch ?mal|noch gleich|gleich noch)\W{0,3}$"
+    r"|\W*(?:wo|wer|was|wie|wann|welche\w?|who|what|where|which) (?:war|waren|was|were)"
+    r" (?:noch ?mal|noch gleich|gleich|doch gleich)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question for what was done and lasts, or for what slipped the mind: "who was it again?"."""
 _EVER = lazy_pattern(
     r"\b(?:no longer|any ?more|until now|once|ever|changed?|changes"
     r"|einst|einmal|jemals|geändert|verändert|nicht mehr)\b",
