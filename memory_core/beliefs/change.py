@@ -273,12 +273,12 @@ def _matter(then: Sentence, now: Sentence) -> bool:
     Of the speaker, or of who both begin with: "user's sister Carla".
     """
     one = all(lexicon.SPEAKER.search(each.lowered) for each in (then, now))
-    return (one or _begins_with_one(then, now)) and any(
+    return (one or begins_with_one(then, now)) and any(
         state.search(then.lowered) and turn.search(now.lowered) for state, turn in lexicon.MATTERS
     )
 
 
-def _begins_with_one(then: Sentence, now: Sentence) -> bool:
+def begins_with_one(then: Sentence, now: Sentence) -> bool:
     """True when the words with which both begin name a thing, and neither goes on with its name."""
     both = zip(then.tokens, now.tokens, strict=False)
     begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))

@@ -8,6 +8,7 @@ is in doubt at most. No model, no I/O.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -181,8 +182,10 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
     told = found.worded or found.passing
     if told:
         near = replace(near, margin=near.ahead)
-    # an exception mostly has the form of its rule, and what is done that of what was to be done
-    form = not found.passing and not change.is_to_be_done(older)
+    # an exception mostly has the form of its rule, what is done that of what was to be done, and
+    # what gives another day or number of the same thing that of what gave the first one
+    moves = _moves(older, newer, found)
+    form = not (found.passing or change.is_to_be_done(older) or moves)
     likelihood = competing.likelihood(older, newer, near, form=form)
     if likelihood < (LIKELY_WORDED if told else LIKELY):
         return None
@@ -190,9 +193,22 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
         differ_twice(older, newer) or crossed(older, newer) or wordings.gives_the_same(older, newer)
     ):
         return None
-    if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
+    if (
+        found.worded
+        and not (found.partial or moves)
+        and likelihood >= SURE
+        and about_one("", older, newer)
+    ):
         return replace(found, supersedes=UPDATES)
     return found
+
+
+def _moves(older: str, newer: str, found: change.Found) -> bool:
+    """True where *newer* says that a thing moved, and gives another day or number of it."""
+    if not found.worded or not denied.says_moved(newer) or not wordings.figures_apart(older, newer):
+        return False
+    pairs = itertools.product(read_all(older), read_all(newer))
+    return any(not then.reports and change.begins_with_one(then, now) for then, now in pairs)
 
 
 def _over(older: str, newer: str) -> change.Found | None:

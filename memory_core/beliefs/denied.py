@@ -44,6 +44,10 @@ _MOVED = (
     r"|transitioned|renamed|bumped|upgraded|downgraded|raised|lowered|increased|reduced|dropped"
     r"|cut|extended|shortened|moving|switching|migrating|changing|going|upgrading)"
 )
+_SHIFTED = lazy_pattern(
+    rf"\b(?:{_MOVED}|postponed|rescheduled|pushed|brought forward)\b|\b(?:ver|um|vor|an|er)?(?:ge)?"
+    r"(?:schoben|legt|zogen|ändert|wechselt|hoben|höht|senkt|stiegen|kürzt|längert)\b"
+)
 _REPLACED = lazy_pattern(
     rf"\b{_MOVED} {_FEW}{{0,5}}?from {_SOME} (?:on)?to\b"
     rf"|\bvon {_SOME} (?:auf|zu|nach) {_FEW}{{1,4}}?(?:um|ge|über|auf)?(?:ge\w{{2,20}}t|gestiegen"
@@ -162,6 +166,11 @@ def _found(older: str, newer: str) -> tuple[str, bool] | None:
             fresh = [w for w in tokens(now.text) if _tells(w) and not _among(w, (*said, *wrong))]
             return words, both and len(fresh) <= len(wrong)
     return None
+
+
+def says_moved(text: str) -> bool:
+    """True when *text* says that something was moved, raised or changed."""
+    return _SHIFTED.search(text.casefold()) is not None
 
 
 def gives_as_value(text: str, word: str) -> bool:

@@ -56,11 +56,12 @@ def other_figure(text: str, newer: str) -> tuple[str, str, bool]:
     whether it names what the overview is of. Two empty texts for none.
 
     "Node 20" and "we're on node 22 now". Not where a thing of its own has it ("the docs build with
-    node 22"), nor where the figure is part of a name ("room 12 is free").
+    node 22"), nor where the figure is part of a name ("room 12 is free") or stands behind what the
+    text is about ("The tap drips. (page 12)").
     """
     lead, items = _items(text)
     of = {word for word in words(lead) if says_what(word)}
-    for now in read_all(newer) if items else ():
+    for place, now in enumerate(read_all(newer) if items else ()):
         said, about = tokens(now.text), held(of, now.tokens) > 0
         begin = takewhile(lambda word: not word[0].isdigit(), subject(now))
         own = [word for word in begin if says_what(word)]
@@ -70,7 +71,8 @@ def other_figure(text: str, newer: str) -> tuple[str, str, bool]:
         for each in items:
             for label, figure in _figures(each):
                 other = _figure_of(label, said, of, named=label in own)
-                if not (about or ours or label in own or label == said[0]) or label in of:
+                first = place == 0 and (label in own or label == said[0])
+                if not (about or ours or first) or label in of:
                     continue
                 if other not in ("", figure):
                     return each, f"{label} {other}", about

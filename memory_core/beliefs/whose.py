@@ -62,7 +62,8 @@ _ENDS = frozenset(
 """With one of these a text may end what it speaks of."""
 
 _ANEW = lazy_pattern(
-    r"\b(?:after all|back (?:to|in|on|with)|took over|takes over|it's|übernimmt|übernommen)\b"
+    r"\b(?:after all|back (?:to|in|with|on(?! (?:the )?[0-9]))|took over|takes over|it's|übernimmt"
+    r"|übernommen)\b"
 )
 
 

@@ -31,14 +31,19 @@ def of_one_fact(one: str, other: str, newer: str) -> bool:
     return _says_it_too(one, other, newer) and _says_it_too(other, one, newer)
 
 
+def figures_apart(one: str, other: str) -> bool:
+    """True when both texts have numbers, or days, and none in common."""
+    mine, theirs = _figures(one), _figures(other)
+    pairs = (mine - DAYS, theirs - DAYS), (mine & DAYS, theirs & DAYS)
+    return any(a and b and not a & b for a, b in pairs)
+
+
 def told_apart(one: str, other: str) -> bool:
     """True when two texts near in meaning are no wordings of one fact.
 
     Both have numbers, or days, and none in common; or one speaks of one more, or of somebody else.
     """
-    mine, theirs = _figures(one), _figures(other)
-    pairs = (mine - DAYS, theirs - DAYS), (mine & DAYS, theirs & DAYS)
-    if any(a and b and not a & b for a, b in pairs):
+    if figures_apart(one, other):
         return True
     if any(change.adds(a, b) or change.adds(b, a) for a in read_all(one) for b in read_all(other)):
         return True

@@ -2,7 +2,8 @@
 
 Then the relations are those that would have been found in the order of time and with the vectors at
 hand: later memories bear on the new one, and doubts between others fall away where it is as near to
-the later one as what that puts in doubt.
+the later one as what that puts in doubt. Only other wordings of what is in doubt late are not
+looked at again.
 """
 
 from __future__ import annotations

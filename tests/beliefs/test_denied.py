@@ -119,6 +119,15 @@ OVER = [
     ("Timeout of the importer is 30s.", "raised the importer from 30s to 90s"),
     ("Wir backen mit Dinkel", "Dinkel ist raus"),
     ("Wir nutzen Slack", "wir sind von Slack auf Matrix umgestiegen"),
+    ("importer: 6007", "the importer is on 6011 now, 6007 is no longer used"),
+    ("The importer listens on port 6007.", "port 6007 isn't used any more, it is 6011"),
+    ("builds run on node-3", "node-3 was shut down, it is node-5 now"),
+    ("Our bank is Sparkasse", "we moved the account to DKB, Sparkasse is closed"),
+    ("beans: Harbour Roasters, 6 kg", "we no longer order from Harbour Roasters"),
+    ("We buy the power from Northgrid", "Left Northgrid for the power, Larkspur sells it to us"),
+    ("deck titles are burgundy", "we don't use burgundy for them any more"),
+    ("Internet: DSL, 50 Mbit", "DSL haben wir nicht mehr, seit Mai Glasfaser"),
+    ("Die Reisen bucht Frau Achterberg", "Frau Achterberg ist nicht mehr zuständig"),
 ]
 NOT_OVER = [
     ("The spare key hangs by the bread bin.", "the bread bin got replaced"),
@@ -130,6 +139,11 @@ NOT_OVER = [
     ("I live in Basel", "should we move from Basel to Bern?"),
     ("I live in Basel", "maybe we moved from Basel to Bern too early"),
     ("I don't use Slack", "threw out Slack for Matrix"),
+    ("I ran to the lighthouse.", "I no longer run to the lighthouse."),
+    ("Parcels go to the reception desk.", "tickets have left Deskmoth"),
+    ("We buy bread at the mill", "the mill is closed on Mondays"),
+    ("We buy bread at the mill", "the mill is not open any more after six"),
+    ("Ida plays the oboe", "Ida is no longer in the second class"),
 ]
 
 

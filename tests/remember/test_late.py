@@ -252,6 +252,26 @@ def test_corrections_are_the_same_when_vectors_come_later(
     memory.close()
 
 
+WORDED = (
+    "We run on Node 20.",
+    "node version is 20",
+    "CI and prod use node 20",
+    "We park the van behind the workshop.",
+    "Node version is 22 now.",
+)
+"""Three wordings of one fact, and its change."""
+
+
+@pytest.mark.parametrize("late", [(), (2,), (4,), (3, 4), (0, 2, 4), (0, 1, 2, 3, 4)])
+def test_wordings_are_in_doubt_alike_when_vectors_come_later(
+    open_memory: Any, clock: Any, minilm: Any, late: tuple[int, ...]
+) -> None:
+    memory = open_memory("told", minilm)
+    told_while_loading(memory, clock, WORDED, [at in late for at in range(len(WORDED))])
+    pairs, outdated = state(memory)
+    assert {older for older, _ in pairs} | outdated == set(WORDED[:3])
+
+
 def test_what_was_replaced_on_purpose_bears_on_nothing_else_later(
     open_memory: Any, clock: Any, no_model: Any, minilm: Any
 ) -> None:

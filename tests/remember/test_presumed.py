@@ -228,6 +228,11 @@ BOTH_TRUE = [
     ("Das Hemd darf bei 30 Grad gewaschen werden.", "Das Fest musste verlegt werden."),
     ("Der Baum trägt dieses Jahr nichts.", "Der Bus fährt seit Mai nicht mehr."),
     ("I drive a Volvo.", "I sold the piano."),
+    (
+        "Agreed with Uwe: the roof will be done by May. (page 36)",
+        "The tap drips at night. (page 69)",
+    ),
+    ("Besprochen: das Dach wird erst im Mai fertig. Blatt 3", "Der Hahn tropft. Blatt 9"),
 ]
 """Pairs that share words and words of change, and are both true."""
 
@@ -239,3 +244,41 @@ def test_two_matters_that_share_words_are_left_alone(memory: Memory, others: Seq
         for day, text in enumerate((*others, *pair)):
             memory.remember(who, RememberRequest(text, when=THEN + day * DAY))
         assert memory.doubts(who) == [], pair
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "The book club meets on the last Thursday of each month at Lena's place.",
+            "The book club moved to the first Tuesday of the month.",
+        ),
+        ("Yoga is on Mondays at 19:00 in the parish hall with Ute.", "yoga moved to Wednesdays"),
+        (
+            "The rowing course is at 9:30 every morning in boat house Kiebitz.",
+            "The rowing course moved to 9:45.",
+        ),
+    ],
+)
+def test_a_day_or_time_that_moved_is_in_doubt_whatever_else_was_said(
+    memory: Memory, older: str, newer: str
+) -> None:
+    tell(memory, older, 0)
+    tell(memory, newer, 20)
+    assert doubted(memory) == [(older, newer)]
+    assert not any(each.superseded_by for each in memory.listing(ME))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The lamp in the guest room broke in May.", "The lamp in my room was changed in June."),
+        ("heron has 64 GB of RAM.", "heron moved to rack 12, which took 40 minutes."),
+    ],
+)
+def test_what_begins_alike_and_moved_is_no_other_time_of_the_same(
+    memory: Memory, older: str, newer: str
+) -> None:
+    tell(memory, older, 0)
+    tell(memory, newer, 20)
+    assert not any(each.superseded_by for each in memory.listing(ME))
