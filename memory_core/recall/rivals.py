@@ -38,7 +38,10 @@ NAME = "newer"
 
 LOOKED_AT, FIRST = 5, 3
 """The best places, among which a newer statement may come first; behind the first three only one
-that says as much of what was asked."""
+that says as much of what was asked. Other wordings of the best one are not counted."""
+
+MOST = 8
+"""Places that are looked at, those wordings included."""
 
 WORDING = 0.5
 """Of the way from the cosine of texts about one thing to that of equal texts, from where on two may
@@ -101,7 +104,7 @@ class _Close:
 
     @classmethod
     def of(cls, view: View, cues: Cues, found: Candidates, embed: Embed) -> _Close:
-        best, *others = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
+        best, *others = np.argsort(-found.score, kind="stable")[:MOST].tolist()
         least = EQUAL * float(found.score[best])
         close = [best, *(place for place in others if found.score[place] >= least > 0)]
         memories = view.memories(found.rows[close]) if len(close) > 1 else {}
@@ -117,7 +120,7 @@ class _Close:
 
     def holds_again(self) -> list[int]:
         """The newest place of what holds again, now that the best one is over."""
-        best, *others = self.places
+        best, *others = self.places[:LOOKED_AT]
         older = (place for place in self._newest(others) if self._said(place, best))
         again = (
             place
@@ -135,7 +138,7 @@ class _Close:
         since = {place: as_it_was.since(columns, int(rows[place]), past) for place in self.places}
         before = [
             place
-            for place in self.places
+            for place in self.places[:LOOKED_AT]
             if since[place] < since[newest] and self._took(place, newest)
         ]
         best = self.places[0]
@@ -153,7 +156,7 @@ class _Close:
         last = path[-1]
         known = _known(self.view, self.cues, self.found.rows, last)
         for other in self._newest(self.places):
-            if not self._said(last, other):
+            if not self._said(last, other) or (rank := self._rank(path[0], other)) >= LOOKED_AT:
                 continue
             if other not in path and self._puts_a_wording_in_doubt(other, last):
                 return other
@@ -161,7 +164,7 @@ class _Close:
                 continue
             if self._denies_another(path, other):
                 continue
-            sure = len(path) == 1 and other in self.places[:FIRST]
+            sure = len(path) == 1 and rank < FIRST
             if (sure or self._covers(path, other)) and all(
                 self._took(each, other) for each in path
             ):
@@ -183,6 +186,14 @@ class _Close:
         least = profile.related + WORDING * (profile.near_duplicate - profile.related)
         both = self._memory(one).text, self._memory(other).text
         return near is not None and near >= least and not wordings.told_apart(*both)
+
+    def _rank(self, best: int, place: int) -> int:
+        """How many are before *place*, other wordings of what the *best* one says not counted."""
+        text, newer = self._memory(best).text, self._memory(place).text
+        ahead = self.places[1 : self.places.index(place)]
+        return 1 + sum(
+            not wordings.of_one_fact(text, self._memory(each).text, newer) for each in ahead
+        )
 
     def _denies_another(self, path: Sequence[int], place: int) -> bool:
         """True when *place* says that something is not so which none on the *path* says is."""
