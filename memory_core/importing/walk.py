@@ -17,15 +17,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from memory_core import validation
 from memory_core.beliefs import quoted, relevance
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, PATIENCE, RunLog, RunRequest
 from memory_core.errors import InvalidInput, ScopeDenied, stop_if_abandoned
+from memory_core.importing import own
 from memory_core.importing.copies import Conversations, without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
-from memory_core.interchange import jsonl
 from memory_core.interchange.files import File, Unread, files, unreadable
 from memory_core.interchange.found import OWN, TODAY, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import moment
@@ -105,10 +104,7 @@ class Importer:
     ) -> tuple[MemoryRecord, list[Link], tuple[str, ...]]:
         """The memory of an exported *record*, its links and warnings, checked."""
         links = draft.links(mapping(record, "record").get("links", ()))
-        record = _with_when(_fields(record), self._clock())
-        memory, warnings = jsonl.from_record(record)
-        if "occurred_at" not in record:
-            memory = replace(memory, occurred_at=self._clock())
+        memory, warnings = own.memory(record, self._clock())
         return draft.imported(who, memory, self._settings.limits), links, warnings
 
     def run(self, who: Identity, request: ImportRequest, progress: Progress) -> ImportReport:
@@ -317,8 +313,8 @@ class _Import:
     def _read(self, entry: Incoming, record: Mapping[str, Any]) -> Incoming | None:
         """The *entry* of our own form, what is not taken of it noted; None when it is wrong."""
         try:
-            record = _with_when(record, self._now)
-            _, warnings = jsonl.from_record(_fields(record))
+            record = own.with_when(record, self._now)
+            _, warnings = own.memory(record, self._now)
         except InvalidInput as problem:
             self.report.problem(entry.place, str(problem))
             return None
@@ -395,7 +391,7 @@ class _Import:
         """
         record = found.record or {}
         id = record.get("id")
-        if isinstance(id, str) and is_id(id) and (text := _text_of(record)):
+        if isinstance(id, str) and is_id(id) and (text := own.text_of(record)):
             known = self._says_already(id, text)
             if known not in ("", content_hash(text)):
                 if self._stored(id) and record.get("content_hash") == known:
@@ -548,30 +544,6 @@ class _Import:
             trust="quoted" if pasted else "import",
         )
         return memory
-
-
-def _fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What *record* says of the memory itself."""
-    return {name: value for name, value in record.items() if name not in ("links", "stamps")}
-
-
-def _with_when(record: Mapping[str, Any], now: float) -> Mapping[str, Any]:
-    """*record* with what it calls `when`, as remember does, as its `occurred_at`.
-
-    An exported memory has no `when`. Raises InvalidInput for what remember does not take.
-    """
-    if "when" not in record or "occurred_at" in record:
-        return record
-    when = validation.when(record["when"], "when", now)
-    return {name: v for name, v in record.items() if name != "when"} | {"occurred_at": when}
-
-
-def _text_of(record: Mapping[str, Any]) -> str:
-    """The text of a *record* of ours; "" when it cannot be stored."""
-    try:
-        return jsonl.from_record({"text": record.get("text")})[0].text
-    except InvalidInput:
-        return ""
 
 
 def _said(found: Incoming) -> str:
