@@ -155,6 +155,30 @@ def test_only_the_owner_or_an_admin_changes_what_many_read(
                     way()
 
 
+def test_a_correction_leaves_owner_team_and_scope_as_they_were(
+    world: tuple[Memory, list[Told]],
+) -> None:
+    memory, told = world
+    for each in told:
+        if each.readable(CHIEF):
+            done = memory.remember(CHIEF, RememberRequest(f"Not {each.word}.", replaces=each.id))
+            now = memory.get(CHIEF, done.id)
+            owner = (each.owner.agent, each.owner.team, each.visibility)
+            assert (now.agent, now.team, now.visibility) == owner
+            assert memory.get(each.owner, each.id).superseded_by == now.id
+    assert memory.clear(CHIEF) == 0
+
+
+def test_a_summary_that_an_admin_corrects_stays_its_owners(memory: Memory) -> None:
+    ana = AGENTS[0]
+    part = memory.remember(ana, RememberRequest("The crew meets at nine.", scope="team")).id
+    about = {"kind": "summary", "derived_from": [part], "visibility": "team"}
+    summed = memory.bring_in(ana, {"text": "The crew meets early.", **about}).id
+    done = memory.remember(CHIEF, RememberRequest("The crew meets at ten.", replaces=summed))
+    now = memory.get(ana, done.id)
+    assert (now.agent, now.team, now.visibility) == ("ana", "north", "team")
+
+
 def test_similar_and_importance_know_only_what_is_readable(
     world: tuple[Memory, list[Told]],
 ) -> None:

@@ -471,7 +471,12 @@ class _Import:
             yield self._written(found, self._again(id, current), current)
 
     def _written(self, found: Incoming, id: str, current: Holding | None) -> _New:
-        return _New(found, self._memory(found, id), "" if current is None else current.id)
+        memory = self._memory(found, id)
+        if current is None:
+            return _New(found, memory)
+        for old in self._store.memories([current.id]).values():
+            memory = replace(memory, agent=old.agent, team=old.team, visibility=old.visibility)
+        return _New(found, memory, current.id)
 
     def _known(self, id: str, found: Incoming) -> bool:
         """True when *id* is stored, and is not the old self of what was changed back."""

@@ -246,15 +246,23 @@ class Writer:
         return replace(memory, **changed), (f"secrets were masked: {told}{how}",)
 
     def _as_replaced(self, who: Identity, draft: Draft) -> Draft:
-        """*draft* with the tags, the kind and the pin of what it replaces, where it gives none."""
+        """*draft* with the tags, the kind and the pin of what it replaces, where it gives none.
+
+        What belongs to another agent keeps its owner, team and scope.
+        """
         if not draft.replaces:
             return draft
         self._store.catch_up()
         if not self._store.may_read(who, draft.replaces):
             return draft
-        memory, old = draft.memory, self._store.memories([draft.replaces]).get(draft.replaces)
-        if old is None or old.derived_from:
+        old = self._store.memories([draft.replaces]).get(draft.replaces)
+        if old is None:
             return draft
+        if who.admin and old.agent != who.agent:
+            draft = _as_of_owner(draft, old)
+        if old.derived_from:
+            return draft
+        memory = draft.memory
         kind = old.kind if memory.kind == "episode" else memory.kind
         memory = replace(memory, tags=memory.tags or old.tags, kind=kind)
         if draft.judged or old.importance != PINNED:
@@ -300,6 +308,15 @@ class Writer:
     def _profile(self) -> Profile:
         embedder = self._gate.embedder
         return embedder.profile if embedder is not None else Profile()
+
+
+def _as_of_owner(draft: Draft, old: MemoryRecord) -> Draft:
+    """*draft* as a memory of the owner of *old*, with a warning where that changes who reads it."""
+    memory = replace(draft.memory, agent=old.agent, team=old.team, visibility=old.visibility)
+    if memory.visibility == draft.memory.visibility:
+        return replace(draft, memory=memory)
+    kept = f"the scope is {old.visibility}, as of the other agent's memory that this replaces"
+    return replace(draft, memory=memory, warnings=(*draft.warnings, kept))
 
 
 def _is_doubt(change: Change) -> bool:

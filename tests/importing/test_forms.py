@@ -354,6 +354,21 @@ def test_a_text_that_was_edited_in_our_own_export_replaces_its_memory(
     assert dict(memory.import_files(ME, ImportRequest(str(file))).counts) == {"reinforced": 1}
 
 
+@pytest.mark.parametrize(("scope", "editor"), [("team", "you"), ("shared", "me"), ("team", "me")])
+def test_an_edited_text_keeps_owner_and_scope(
+    memory: Memory, tmp_path: Path, scope: str, editor: str
+) -> None:
+    you = Identity("you", "crew", frozenset({"read", "write"}))
+    memory.remember(you, RememberRequest("The ferry leaves at nine.", scope=scope))
+    who = you if editor == "you" else Identity("me", "crew")
+    file = tmp_path / "ours.jsonl"
+    file.write_text(_lines(next(memory.export(who)) | {"text": "The ferry leaves at ten."}))
+    assert dict(memory.import_files(who, ImportRequest(str(file))).counts) == {"replaced": 1}
+    (now,) = memory.listing(you)
+    assert (now.text, now.agent, now.team) == ("The ferry leaves at ten.", "you", "crew")
+    assert now.visibility == scope
+
+
 def test_an_edited_text_of_another_agent_is_named_and_the_rest_goes_on(
     memory: Memory, tmp_path: Path
 ) -> None:

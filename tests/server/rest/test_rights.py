@@ -216,6 +216,31 @@ async def test_a_team_reads_and_only_the_owner_changes(ana: Any, ben: Any) -> No
     assert done.status_code == 403
 
 
+async def test_what_an_admin_corrects_stays_its_owners(ana: Any, ben: Any, chief: Any) -> None:
+    ids = []
+    for text in ("The parcel box hangs left of the dor.", "The bell is brocken."):
+        told = await ana.post("/memories", json={"text": text, "scope": "team"})
+        ids.append(told.json()["id"])
+    done = await chief.patch(f"/memories/{ids[0]}", json={"text": "The parcel box hangs left."})
+    assert done.json()["warnings"] == []
+    patched = done.json()["id"]
+    done = await chief.post("/memories", json={"text": "The bell is broken.", "replaces": ids[1]})
+    (warning,) = done.json()["warnings"]
+    assert warning == "the scope is team, as of the other agent's memory that this replaces"
+    replaced = done.json()["id"]
+    for id in (patched, replaced):
+        seen = (await ben.get(f"/memories/{id}")).json()
+        assert (seen["agent"], seen["team"], seen["visibility"]) == ("ana", "north", "team")
+        changes = (await ana.get(f"/memories/{id}/history")).json()["changes"]
+        assert changes[0]["actor"] == "chief"
+    assert (await chief.post("/clear", json={"confirm": True})).json()["deleted"] == 0
+    assert (await ana.patch(f"/memories/{patched}", json={"tags": ["post"]})).status_code == 200
+    gone = {"ids": [patched, ids[0]], "confirm": True}
+    assert (await ana.post("/forget", json=gone)).json()["status"] == "forgotten"
+    for id in gone["ids"]:
+        assert (await ben.get(f"/memories/{id}")).status_code == 404
+
+
 async def test_an_argument_names_no_other_agent(ana: Any) -> None:
     done = await ana.post("/memories", json={"text": "x", "agent": "ben"})
     assert done.status_code == 422
