@@ -31,7 +31,7 @@ from memory_core.records import (
 from memory_core.scoring import clusters
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.backup import copies
-from memory_core.storage.index.analyzer import index_terms
+from memory_core.storage.index.analyzer import index_terms, query_terms
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
@@ -48,8 +48,8 @@ BATCH = 500
 less than half a second."""
 
 MOST, SHARE = 10, 0.7
-"""Memories that a query finds, at most, and the share of the best score that each has at least:
-what is forgotten is gone for good."""
+"""Memories that a query finds by recall, and as many that recall passes over; and the share of the
+best score that each has at least: what is forgotten is gone for good."""
 
 NAMED = 3
 """Ids that a note names."""
@@ -61,14 +61,48 @@ _Past = tuple[Collection[int], int]
 """Sequences of changes that hold a topic with forgotten text, and up to which sequence that is."""
 
 
-def best(text: str, found: Recollection) -> list[MemoryRecord]:
-    """What a recall of *text* *found* that answers about as well as the best of it, best first.
+def found(
+    store: MemoryStore, who: Identity, text: str, recalled: Recollection
+) -> list[MemoryRecord]:
+    """What *text* finds that *who* may forget: the best of what was *recalled*, then what recall
+    passes over.
+
+    That is what is out of date or retired and holds every word of *text*, the newest first. What
+    only led from there to its successor, which holds none, is left out.
+    """
+    asked = query_terms(text)
+    with store.reading() as view:
+        columns = view.columns
+        over = view.readable(who) & (columns.superseded | np.isfinite(columns.retired_at))
+        ids = [columns.id(row) for row in _holding(view, asked) if over[row]]
+    passed = sorted(store.memories(ids).values(), key=_age, reverse=True)
+    later, following = set[str](), {memory.superseded_by for memory in passed}
+    while following := following - later - {""}:
+        later |= following
+        following = {memory.superseded_by for memory in store.memories(following).values()}
+    answers = [
+        memory
+        for memory in _best(text, recalled)
+        if memory.id not in later or set(asked) & set(index_terms(memory.text))
+    ]
+    known = {memory.id for memory in answers}
+    more = [memory for memory in _own(who, passed) if memory.id not in known]
+    return [*_own(who, answers), *more[:MOST]]
+
+
+def _own(who: Identity, memories: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+    """Those of *memories* that *who* may forget."""
+    return [memory for memory in memories if who.admin or memory.agent == who.agent]
+
+
+def _best(text: str, recalled: Recollection) -> list[MemoryRecord]:
+    """What of *recalled* answers *text* about as well as the best of it, best first.
 
     Of near misses only what holds every word of *text*.
     """
     asked = set(index_terms(text))
-    holding = (hit for hit in found.partial if asked <= set(index_terms(hit.memory.text)))
-    hits = (*found.hits, *holding)
+    holding = (hit for hit in recalled.partial if asked <= set(index_terms(hit.memory.text)))
+    hits = (*recalled.hits, *holding)
     least = SHARE * max((hit.score for hit in hits), default=0.0)
     return [hit.memory for hit in hits if hit.score >= least]
 
@@ -183,7 +217,7 @@ class Forgetter:
         """What the owner of one of *chosen* said in the same words elsewhere, oldest first."""
         said = {_saying(memory): memory.text for memory in chosen}
         with self._store.reading() as view:
-            rows = {row for text in said.values() for row in _holding(view, text)}
+            rows = {row for text in said.values() for row in _holding(view, index_terms(text))}
             ids = {view.columns.id(row) for row in rows}.difference(m.id for m in chosen)
         found = self._store.memories(ids).values()
         return sorted((each for each in found if _saying(each) in said), key=_age)
@@ -343,9 +377,11 @@ class Forgetter:
         going = [memory.id for memory in (*chosen, *reach.derived.values())]
         held, replaced = self._copies(going), self._replaced(who, going)
         same = f"the same words stay in {_listed([memory.id for memory in again])}"
+        over = [memory.id for memory in chosen if memory.superseded_by and status == "preview"]
         older = f"what this replaced stays out of date: {_listed(replaced)}"
         note = _joined(
             "" if chosen else NOTHING,
+            f"out of date: {', '.join(over)}" if over else "",
             f"{len(stale)} summaries have other sources left and become stale" if stale else "",
             same if again else "",
             older if replaced else "",
@@ -379,9 +415,9 @@ def _saying(memory: MemoryRecord) -> tuple[str, str, str]:
     return memory.agent, owner_of(memory), normalise.forgetting_form(memory.text)
 
 
-def _holding(view: View, text: str) -> list[int]:
-    """The rows that hold all words of *text*; none where it has none."""
-    found: list[Rows] = [view.lexical.holders(term) for term in set(index_terms(text))]
+def _holding(view: View, terms: Iterable[str]) -> list[int]:
+    """The rows that hold all of *terms*; none where there are none."""
+    found: list[Rows] = [view.lexical.holders(term) for term in set(terms)]
     found.sort(key=len)
     return reduce(np.intersect1d, found).tolist() if found else []
 

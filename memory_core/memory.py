@@ -599,7 +599,7 @@ class Memory:
         return report
 
     def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
-        """The ids of the best that a recall of *text* finds, among what *who* may forget."""
+        """The ids of what *text* finds in any state, best first, among what *who* may forget."""
         request = RecallRequest(text, k=forget.MOST, context=0, rehearse=False, cut=True)
-        found = forget.best(text, parts.reader.recall(who, query.checked(request)))
-        return tuple(m.id for m in found if who.admin or m.agent == who.agent)
+        recalled = parts.reader.recall(who, query.checked(request))
+        return tuple(memory.id for memory in forget.found(parts.store, who, text, recalled))

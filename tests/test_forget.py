@@ -257,7 +257,7 @@ def test_what_stays_out_of_date_is_named_to_who_may_read_it(world: World) -> Non
     world.tell(SHED, who=OTHER, superseded_by=new, superseded_at=world.now)
     report = world.forget(new, confirm=False)
     assert report.note == f"what this replaced stays out of date: {old}"
-    assert world.forget(new, old, confirm=False).note == ""
+    assert world.forget(new, old, confirm=False).note == f"out of date: {old}"
 
 
 def test_never_again_leaves_tombstones_of_the_text_and_its_telling_sentences(world: World) -> None:

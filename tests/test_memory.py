@@ -456,6 +456,36 @@ def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> 
         memory.forget(ME, ids=[theirs], confirm=True)
 
 
+def test_forget_by_query_finds_what_is_out_of_date_and_marks_it(memory: Memory) -> None:
+    old = memory.remember(ME, RememberRequest("Call Sabine Vogt about the boat, 0170 1112223.")).id
+    new = memory.remember(ME, RememberRequest("Call the shipyard about the boat.", replaces=old)).id
+    for query in ("Sabine Vogt", "0170 1112223"):
+        report = memory.forget(ME, query=query)
+        assert [each.id for each in report.removed] == [old]
+        assert report.note == f"out of date: {old}"
+    both = memory.forget(ME, query="the boat")
+    assert [each.id for each in both.removed] == [new, old]
+    assert both.note == f"out of date: {old}"
+    assert memory.forget(ME, ids=[old], confirm=True).status == "forgotten"
+    assert memory.forget(ME, query="Sabine Vogt").removed == ()
+
+
+def test_forget_by_query_finds_what_was_retired_beside_a_sure_answer(memory: Memory) -> None:
+    ids = [
+        memory.remember(ME, RememberRequest(text)).id
+        for text in ("The cleaning day is Sunday.", "On the cleaning day the hall smells of wax.")
+    ]
+    memory.retire(ME, ids[1])
+    assert {each.id for each in memory.forget(ME, query="cleaning day").removed} == {*ids}
+
+
+def test_forget_by_query_offers_nothing_of_others_that_is_out_of_date(memory: Memory) -> None:
+    old = memory.remember(OTHER, RememberRequest("The gate code is 4711.", scope="shared")).id
+    memory.remember(OTHER, RememberRequest("It is 4712.", scope="shared", replaces=old))
+    assert memory.forget(ME, query="gate code").removed == ()
+    assert [each.id for each in memory.forget(CHIEF, query="gate code").removed] == [old]
+
+
 def test_what_is_said_twice_is_forgotten_whole_unless_it_may_be_said_again(memory: Memory) -> None:
     text = "The alarm code of the studio is on the fridge."
 

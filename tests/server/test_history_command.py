@@ -66,6 +66,16 @@ def test_forget_by_source_previews_and_deletes(memory: Memory, run: Callable[...
         run(*command, "--yes", "x")
 
 
+def test_a_preview_of_what_is_out_of_date_says_so(
+    memory: Memory, run: Callable[..., Outcome]
+) -> None:
+    old = memory.remember(ME, RememberRequest("The ferry leaves at nine.")).id
+    memory.remember(ME, RememberRequest("It sails at ten.", replaces=old))
+    preview = run("forget", "--query", "ferry nine")
+    assert [each["id"] for each in preview.data["removed"]] == [old]
+    assert f"note: out of date: {old}\n" in preview.text
+
+
 def test_the_tables_have_words_and_json_has_names(
     memory: Memory, run: Callable[..., Outcome]
 ) -> None:

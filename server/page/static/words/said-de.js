@@ -190,6 +190,7 @@ export const SAID = {
   "open what anamnesis ui shows": "öffnen, was anamnesis ui zeigt",
   "opening the table in {}": "Öffnen der Tabelle in {0}",
   "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server running": "oder retten, was heil ist: `anamnesis salvage NEW_FOLDER`, ohne laufenden Server",
+  "out of date: {}": "veraltet: {0}",
   "partial: {} memories were searched by words only, their vectors are being made": "unvollständig: {0} Erinnerungen wurden nur nach Wörtern durchsucht, ihre Vektoren entstehen noch",
   "passthrough: rules, no model needed": "passthrough: Regeln, kein Modell nötig",
   "process {}": "Prozess {0}",
