@@ -9,7 +9,9 @@ from typing import Any
 from memory_core import validation
 from memory_core.errors import InvalidInput
 from memory_core.interchange import jsonl
+from memory_core.lifecycle import stamps
 from memory_core.records import MemoryRecord
+from memory_core.remember.merge import Brought
 
 
 def memory(record: Mapping[str, Any], now: float) -> tuple[MemoryRecord, tuple[str, ...]]:
@@ -18,6 +20,11 @@ def memory(record: Mapping[str, Any], now: float) -> tuple[MemoryRecord, tuple[s
     fields = {name: value for name, value in told.items() if name not in ("links", "stamps")}
     found, warnings = jsonl.from_record(fields)
     return found if "occurred_at" in fields else replace(found, occurred_at=now), warnings
+
+
+def brought(record: Mapping[str, Any]) -> Brought:
+    """What *record* brings besides a memory. Raises InvalidInput for stamps that are none."""
+    return Brought(stamps.read(record.get("stamps", {})), fields=frozenset(record))
 
 
 def with_when(record: Mapping[str, Any], now: float) -> Mapping[str, Any]:

@@ -86,8 +86,7 @@ class Importer:
     def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:
         """Import one exported *record*; see Memory.bring_in."""
         memory, links, warnings = self._read(who, record)
-        given = Brought(stamps.read(record.get("stamps", {})))
-        receipt = self._writer.bring_in(who, memory, links, elsewhere=given)
+        receipt = self._writer.bring_in(who, memory, links, elsewhere=own.brought(record))
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
     def synced(self, who: Identity, record: Mapping[str, Any], of: str) -> Receipt:
@@ -173,8 +172,8 @@ class Importer:
     def _checked(self, who: Identity, each: _New) -> tuple[MemoryRecord, list[Link], Brought]:
         """What *each* brings. Raises one of _REFUSED when it may not be stored."""
         if each.found.record is not None:
-            given = Brought(stamps.read(each.found.record.get("stamps", {})))
-            return *self._read(who, each.found.record)[:2], given
+            record = each.found.record
+            return *self._read(who, record)[:2], own.brought(record)
         assert each.memory is not None
         return draft.imported(who, each.memory, self._settings.limits), [], Brought()
 

@@ -6,7 +6,7 @@ history. What was forgotten stays forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -47,11 +47,13 @@ class Brought:
     """What an exported memory brings besides its fields: its stamps by group, and links.
 
     `of` names the folder of machines that are kept in step, "" for a file that is imported.
+    `fields` are the names of those that it gives, None where it gives all.
     """
 
     stamps: Mapping[str, Stamp] = field(default_factory=dict)
     links: Sequence[tuple[Link, Stamp]] = ()
     of: str = ""
+    fields: Collection[str] | None = None
 
 
 def merge(

@@ -20,6 +20,14 @@ from memory_core.text.names.entities import MOST
 from memory_core.text.sentiment import sentiment
 from memory_core.text.time import dates, validity
 
+UNDERSTOOD = frozenset(
+    (
+        *("gist", "keywords", "topic", "entities", "dates", "valid_from", "valid_until"),
+        *("importance", "valence", "arousal", "emotions", "due"),
+    )
+)
+"""The fields that are read from a text."""
+
 _rules = PassthroughEncoder()
 
 

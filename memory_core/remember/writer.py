@@ -7,7 +7,7 @@ stored all the same and embedded by maintenance later.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from memory_core.remember.late import relate_late
 from memory_core.remember.merge import Brought, merge
 from memory_core.remember.prepared import Prepared
 from memory_core.remember.relate import place, relate
-from memory_core.remember.understand import understand
+from memory_core.remember.understand import UNDERSTOOD, understand
 from memory_core.representation import embed
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -138,6 +138,7 @@ class Writer:
     ) -> Receipt:
         """Store an imported *memory* under its own id, related as if it came when it was said.
 
+        Fields that it does not give are read from its text, as of what is remembered.
         Those of its *links* are stored whose other end is a memory that *who* may change; a link
         that puts one memory in the place of another only between two imported ones. What was set
         later *elsewhere* of a known memory is set. The receipt's status is reinforced for a known
@@ -147,7 +148,10 @@ class Writer:
         memory, warnings = self._masked(memory)
         memory = replace(memory, content_hash=content_hash(memory.text))
         self._store.catch_up()
+        given = elsewhere or Brought()
         known = bool(memory.id) and self._store.may_read(who, memory.id)
+        if not known:
+            memory = self._completed(who, memory, given.fields)
         forms = self._forms(memory.text)
         prepared = Prepared(who, memory, readable=known, forms=forms, warnings=warnings)
         overcome = again.overcome(self._store, memory, [memory.id]) if known else {}
@@ -159,7 +163,6 @@ class Writer:
             prepared = relate_late(self._store, prepared, self._profile)
         ends = [(link, link.b if link.a == memory.id else link.a) for link in links]
         kept = [link for link, other in ends if self._may_link(who, link, other)]
-        given = elsewhere or Brought()
         return self._brought(lambda tx: merge(tx, prepared, given, kept, run))
 
     def embedded_late(
@@ -277,6 +280,17 @@ class Writer:
             known = known_names(memory.text, KnownNames(view, view.readable(who)))
         names = (*known, *self._names(memory.text))
         return understand(memory, names, self._settings, judged=judged, encode=who.encode, now=now)
+
+    def _completed(
+        self, who: Identity, memory: MemoryRecord, given: Collection[str] | None
+    ) -> MemoryRecord:
+        """*memory* with what its text says, but for the fields that were *given*; None: all."""
+        if given is None or memory.derived_from or UNDERSTOOD.issubset(given):
+            return memory
+        judged = "importance" in given
+        understood = self._understood(who, memory, memory.occurred_at, judged=judged)
+        kept = {name: getattr(memory, name) for name in UNDERSTOOD.intersection(given)}
+        return replace(understood, **kept)
 
     def _embedded(self, prepared: Prepared) -> Prepared:
         """*prepared* with its vectors; as it is while no model can make them."""

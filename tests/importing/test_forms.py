@@ -354,6 +354,40 @@ def test_a_text_that_was_edited_in_our_own_export_replaces_its_memory(
     assert dict(memory.import_files(ME, ImportRequest(str(file))).counts) == {"reinforced": 1}
 
 
+def test_a_line_of_ones_own_is_read_as_what_is_remembered(memory: Memory, tmp_path: Path) -> None:
+    text = "Mara met Jonas Berg in Leipzig on 3 May 2026; never forget her number 0151 223344."
+    memory.remember(Identity("you"), RememberRequest(text, when="2026-05-04"))
+    (told,) = memory.listing(Identity("you"))
+    file = tmp_path / "e.jsonl"
+    line = {"text": text, "when": "2026-05-04"}
+    given = {"entities": ["Bo"], "keywords": ["x"], "valence": -0.5, "importance": 0.5}
+    file.write_text(_lines(line, {**line, **given, "text": f"{text} Really."}))
+    memory.import_files(ME, ImportRequest(str(file)))
+    own, partly = stored(memory)
+    assert "Jonas Berg" in own.entities
+    for name in ("entities", "dates", "keywords", "gist", "topic", "valence"):
+        assert getattr(own, name) == getattr(told, name), name
+    assert own.importance > 0.5
+    assert (partly.entities, partly.keywords, partly.valence, partly.importance) == (
+        *(("Bo",), ("x",)),
+        *(-0.5, 0.5),
+    )
+    assert partly.dates == told.dates
+
+
+def test_a_line_of_an_export_is_taken_as_it_is(
+    memory: Memory, tmp_path: Path, open_memory: Any
+) -> None:
+    memory.remember(ME, RememberRequest("Mara met Jonas Berg in Leipzig."))
+    whole = next(memory.export(ME)) | {"entities": [], "keywords": []}
+    file = tmp_path / "ours.jsonl"
+    file.write_text(_lines(whole))
+    other = open_memory("other")
+    other.import_files(ME, ImportRequest(str(file)))
+    (taken,) = stored(other)
+    assert (taken.entities, taken.keywords) == ((), ())
+
+
 @pytest.mark.parametrize(("scope", "editor"), [("team", "you"), ("shared", "me"), ("team", "me")])
 def test_an_edited_text_keeps_owner_and_scope(
     memory: Memory, tmp_path: Path, scope: str, editor: str
