@@ -138,6 +138,7 @@ def _refused(name: str) -> float:
 def moment(value: Any) -> float | None:
     """Epoch seconds of an ISO 8601 text, a number of seconds, milliseconds or more; else None.
 
+    So of a text that is near to it, such as 7.5.2024 09:30.
     A time without a zone is one of this machine. A number beyond the year 5138 counts in
     milliseconds, beyond that in microseconds and nanoseconds.
     """
@@ -179,8 +180,15 @@ _LOOSE = re.compile(
 )
 
 
+_DOTTED = re.compile(r"(\d\d?)\. ?(\d\d?)\. ?(\d{4}|\d\d)(?:,?(\s.*))?")
+"""With dots the day stands before the month, wherever it is written so."""
+
+
 def _strict(text: str) -> str:
     """*text* in ISO 8601 where it is near to that, as YAML and many programs write times."""
+    if dotted := _DOTTED.fullmatch(text):
+        day, month, year, rest = dotted.groups()
+        text = f"{year if len(year) == 4 else f'20{year}'}-{month}-{day}{rest or ''}"
     match = _LOOSE.fullmatch(text)
     if match is None:
         return text

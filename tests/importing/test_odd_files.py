@@ -21,6 +21,7 @@ from memory_core.interchange.other_forms import FORMS
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
+from memory_core.text.time.timestamps import day_of
 
 ME = Identity("me")
 
@@ -639,3 +640,70 @@ def test_a_note_that_is_too_large_is_named_and_the_others_come(
     assert report.problem_count == 1
     assert "big.md" in report.problems[0]
     assert f"at most {WHOLE_MOST} are read at once" in report.problems[0]
+
+
+def days(memory: Memory) -> dict[str, str]:
+    return {each.text: day_of(each.occurred_at).isoformat() for each in memory.listing(ME)}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("13.04.2026", "3.4.2026"),
+        ("13. 04. 26", "03.04.26 09:30"),
+        ("13/04/2026", "03/04/2026"),
+        ("13/04/2026, 09:30", "3/4/2026"),
+        ("04/13/2026", "04/03/2026 09:30"),
+        ("2026/04/13", "2026-04-03"),
+    ],
+)
+def test_days_of_a_table_are_read_as_countries_write_them(
+    memory: Memory, bring: Bring, first: str, second: str
+) -> None:
+    report = bring(
+        "g.csv",
+        f"Datum;Notiz\n{second};Der Zaun steht\n{first};Die Hecke ist geschnitten\n",
+        columns={"text": "Notiz", "when": "Datum"},
+    )
+    assert report.problems == []
+    found = {"Die Hecke ist geschnitten": "2026-04-13", "Der Zaun steht": "2026-04-03"}
+    assert days(memory) == found
+
+
+@pytest.mark.parametrize("other", ["05/04/2026", "04/13/2026,a heron\n13/04/2026"])
+def test_a_table_whose_days_may_be_months_is_refused_whole(
+    memory: Memory, bring: Bring, other: str
+) -> None:
+    report = bring("g.csv", f"when,text\n,a swan\n03/04/2026,a gull\n{other},a stork\n")
+    assert report.problems == [
+        "g.csv: invalid_input: g.csv is not stored: '03/04/2026' may have the day or the month "
+        "first; write its dates as 2024-05-07, then import it again"
+    ]
+    assert memory.listing(ME) == []
+
+
+def test_a_row_without_a_readable_day_comes_when_it_is_corrected(
+    memory: Memory, bring: Bring
+) -> None:
+    report = bring("g.csv", "when,text\n32.04.2026,a gull\n3.4.2026,a stork\n")
+    assert report.problems == [
+        "g.csv line 2: '32.04.2026' is no date such as 2024-05-07 or 7.5.2024, so its text is not "
+        "stored; correct it, then import it again"
+    ]
+    bring("g.csv", "when,text\n30.04.2026,a gull\n3.4.2026,a stork\n")
+    assert days(memory) == {"a gull": "2026-04-30", "a stork": "2026-04-03"}
+
+
+@pytest.mark.parametrize(
+    ("columns", "missing"),
+    [({"text": "Foo"}, "text"), ({"text": "Notiz", "when": "Foo"}, "when")],
+)
+def test_a_column_that_is_not_there_is_named_with_those_that_are(
+    bring: Bring, columns: dict[str, str], missing: str
+) -> None:
+    report = bring("g.csv", "Datum;Notiz\n13.04.2026;Die Hecke\n", columns=columns)
+    assert report.problems == [
+        "g.csv: invalid_input: g.csv has no column 'Foo'; its columns are: Datum, Notiz; "
+        f"name one of them: --column {missing}=NAME"
+    ]
+    assert not report.counts

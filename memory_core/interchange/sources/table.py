@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterator, Mapping
 
@@ -23,6 +24,12 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "source": ("source", "url"),
 }
 """What a column may hold, and the names by which it is known without a mapping."""
+
+NAMED = 20
+"""Columns that an error names."""
+
+_SLASHED = re.compile(r"^(\d\d?)/(\d\d?)/(\d{4}(?!\d).*)")
+"""A date with slashes, which has the day first in one country and the month in another."""
 
 _KINDS = {"fact", "preference", "event", "relationship", "procedure", "episode"}
 _DELIMITERS = (",", "\t", ";", "|")
@@ -63,13 +70,14 @@ def _columns(head: list[str], named: Mapping[str, str]) -> dict[str, str]:
 def form(columns: Mapping[str, str]) -> SourceForm:
     """The form of a table whose *columns* name the column of a field.
 
-    Its reader raises InvalidInput when one that was named, or the one of the text, is not there.
+    Its reader raises InvalidInput when one that was named, or the one of the text, is not there,
+    and when nothing tells the days of its dates from their months.
     """
 
     def reads(file: File) -> bool:
-        return file.suffix in (".csv", ".tsv") and "text" in _columns(
-            _dialect(file, columns)[0], columns
-        )
+        if file.suffix not in (".csv", ".tsv"):
+            return False
+        return bool(columns) or "text" in _columns(_dialect(file, columns)[0], columns)
 
     return SourceForm(
         "csv",
@@ -82,10 +90,13 @@ def form(columns: Mapping[str, str]) -> SourceForm:
 def _read(file: File, named: Mapping[str, str]) -> Iterator[Entry]:
     head, delimiter = _dialect(file, named)
     columns = _columns(head, named)
-    for field in {"text", *named} - columns.keys():
+    for field in sorted({"text", *named} - columns.keys()):
+        there = ", ".join(name[:40] for name in head[:NAMED])
         raise InvalidInput(
-            f"{file.name} has no column {named.get(field, field)!r}", "name it: --column text=NAME"
+            f"{file.name} has no column {named.get(field, field)!r}; its columns are: {there}",
+            f"name one of them: --column {field}=NAME",
         )
+    day_first = "when" in columns and _day_first(file, delimiter, head.index(columns["when"]))
     for row in _rows(file, delimiter):
         if isinstance(row, Problem):
             yield row
@@ -97,7 +108,28 @@ def _read(file: File, named: Mapping[str, str]) -> Iterator[Entry]:
             yield Problem(place, f"it has {len(cells)} cells, and there are {len(head)} columns")
             continue
         given = dict(zip(head, cells, strict=False))
-        yield _row(file, place, {field: _value(given.get(name)) for field, name in columns.items()})
+        told = {field: _value(given.get(name)) for field, name in columns.items()}
+        yield _row(file, place, told, day_first=day_first)
+
+
+def _day_first(file: File, delimiter: str, place: int) -> bool:
+    """True when the dates with slashes in the column at *place* have the day before the month.
+
+    Raises InvalidInput where no date, or not every one, tells.
+    """
+    days, months, shown = False, False, ""
+    for row in _rows(file, delimiter):
+        cell = "" if isinstance(row, Problem) else "".join(row[1][place : place + 1])
+        if match := _SLASHED.fullmatch(_value(cell)):
+            days |= int(match[1]) > 12
+            months |= int(match[2]) > 12
+            shown = shown or match[0]
+    if shown and days == months:
+        raise InvalidInput(
+            f"{file.name} is not stored: {shown[:40]!r} may have the day or the month first",
+            "write its dates as 2024-05-07, then import it again",
+        )
+    return days
 
 
 def _value(cell: str | None) -> str:
@@ -155,17 +187,22 @@ def _lines(file: File) -> Iterator[tuple[str, str] | Problem]:
                 yield place, part + "\n"
 
 
-def _row(file: File, place: str, given: Mapping[str, str]) -> Entry:
-    text, own = given["text"], moment(given.get("when"))
+def _row(file: File, place: str, given: Mapping[str, str], *, day_first: bool) -> Entry:
+    text, when = given["text"], given.get("when", "")
+    own = moment(_SLASHED.sub(r"\1.\2.\3" if day_first else r"\2.\1.\3", when))
     if not text:
         return Problem(place, "the text is empty")
-    if given.get("when") and own is None:
-        return Problem(place, f"{given['when'][:40]!r} is no date such as 2024-05-07")
+    if when and own is None:
+        return Problem(
+            place,
+            f"{when[:40]!r} is no date such as 2024-05-07 or 7.5.2024, so its text is not stored; "
+            "correct it, then import it again",
+        )
     role, kind, id = (given.get(name, "") for name in ("role", "kind", "id"))
     slot = f"{file.origin}: {id}" if id else ""
     return Incoming(
         text,
-        id or "\x1f".join((text, given.get("when", ""), given.get("session", ""))),
+        id or "\x1f".join((text, when, given.get("session", ""))),
         place,
         file.modified if own is None else own,
         FILE if own is None else OWN,
