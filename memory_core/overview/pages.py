@@ -16,6 +16,7 @@ from memory_core.overview import cursors
 from memory_core.overview.request import STATES, PageRequest
 from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Doubted, Identity, MemoryRecord
 from memory_core.scoring.arrays import Mask
+from memory_core.storage.index.columns import Columns
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text.time import timestamps
@@ -125,14 +126,16 @@ def _fitting(view: View, who: Identity, request: PageRequest) -> Mask:
             mask &= getattr(columns, name) == columns.code(value, name)
     if scope := validation.one_of(request.scope, "scope", VISIBILITIES):
         mask &= columns.visibility == columns.code(scope, "visibility")
-    for name in ("agent", "session", "speaker"):
+    for name in ("agent", "session"):
         value = validation.text(getattr(request, name), name, validation.LABEL_CHARS)
         if value:
             mask &= getattr(columns, name) == columns.code(value, name)
+    if speaker := validation.text(request.speaker, "speaker", validation.LABEL_CHARS):
+        mask &= columns.called(speaker, "speaker")
     for tag in validation.labels(request.tags, "tags"):
-        mask &= columns.tagged(tag)
+        mask &= _tagged(columns, tag.casefold())
     if topic := validation.text(request.topic, "topic", validation.QUERY_CHARS):
-        mask &= columns.about(topic)
+        mask &= columns.called(topic, "topic")
     if entity := validation.text(request.entity, "entity", validation.QUERY_CHARS):
         naming = np.zeros(len(columns), np.bool_)
         naming[view.graph.entity_rows(entity)] = True
@@ -144,6 +147,10 @@ def _fitting(view: View, who: Identity, request: PageRequest) -> Mask:
     if until is not None:
         mask &= columns.occurred_at <= until
     return mask
+
+
+def _tagged(columns: Columns, folded: str) -> Mask:
+    return columns.tagged_as(lambda each: each.casefold() == folded)
 
 
 def _newest(

@@ -15,8 +15,9 @@ class PageRequest:
 
     "" and None filter nothing. `state` is one of STATES, `tier` one of TIERS, `kind` one of KINDS,
     `scope` private, team or shared, `trust` one of TRUSTS. A memory has all of `tags` and names
-    `entity`. `importance` is the least one, 0 to 1. `since` and `until`, ISO 8601 and inclusive,
-    filter when it happened. `cursor` is `next` of the page before; `limit` is 1 to 1,000.
+    `entity`; case does not matter in these, nor in `topic` and `speaker`. `importance` is the least
+    one, 0 to 1. `since` and `until`, ISO 8601 and inclusive, filter when it happened. `cursor` is
+    `next` of the page before; `limit` is 1 to 1,000.
     """
 
     _: KW_ONLY

@@ -188,6 +188,9 @@ async def test_each_filter_of_a_listing_leaves_what_fits(ana: Any, ben: Any) -> 
     only = {key: [ferry[:5]] for key in asked}
     own = {"until": ["Suppe", "Lunch"], "agent": [ferry[:5], "Lunch"], "scope": ["Lunch"]}
     assert left == only | own
+    for name, value in {"tag": "SEA", "speaker": "mara", "entity": entity.upper()}.items():
+        (fitting,) = (await found(ana, "/memories", **{name: value}))["memories"]
+        assert fitting["id"] == id, name
     assert len((await found(ana, "/memories"))["memories"]) == 3
 
 
