@@ -160,7 +160,7 @@ class Forgetter:
         texts, by which a later write of them is refused.
         *finish*() erases them from the derived files and is True when that is done; without it a
         server does so later. The note names backups and exports that hold the texts, and memories
-        that the removed ones replaced: these stay out of date.
+        that the removed ones replaced: these stay out of date. It names what replaced them, too.
         All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for one of
         another agent (unless *who* is an admin), or a StorageError.
         """
@@ -377,11 +377,14 @@ class Forgetter:
         going = [memory.id for memory in (*chosen, *reach.derived.values())]
         held, replaced = self._copies(going), self._replaced(who, going)
         same = f"the same words stay in {_listed([memory.id for memory in again])}"
-        over = [memory.id for memory in chosen if memory.superseded_by and status == "preview"]
+        over = [memory for memory in chosen if memory.superseded_by]
+        later = dict.fromkeys(memory.superseded_by for memory in over)
+        newer = [id for id in later if id not in going and self._store.may_read(who, id)]
         older = f"what this replaced stays out of date: {_listed(replaced)}"
         note = _joined(
             "" if chosen else NOTHING,
-            f"out of date: {', '.join(over)}" if over else "",
+            f"out of date: {', '.join(m.id for m in over)}" if over and status == "preview" else "",
+            f"the newer text stays: {_listed(newer)}" if newer else "",
             f"{len(stale)} summaries have other sources left and become stale" if stale else "",
             same if again else "",
             older if replaced else "",

@@ -462,11 +462,13 @@ def test_forget_by_query_finds_what_is_out_of_date_and_marks_it(memory: Memory) 
     for query in ("Sabine Vogt", "0170 1112223"):
         report = memory.forget(ME, query=query)
         assert [each.id for each in report.removed] == [old]
-        assert report.note == f"out of date: {old}"
+        assert report.note == f"out of date: {old}; the newer text stays: {new}"
     both = memory.forget(ME, query="the boat")
     assert [each.id for each in both.removed] == [new, old]
     assert both.note == f"out of date: {old}"
-    assert memory.forget(ME, ids=[old], confirm=True).status == "forgotten"
+    done = memory.forget(ME, ids=[old], confirm=True)
+    assert done.status == "forgotten"
+    assert done.note.endswith(f"; the newer text stays: {new}")
     assert memory.forget(ME, query="Sabine Vogt").removed == ()
 
 

@@ -70,10 +70,10 @@ def test_a_preview_of_what_is_out_of_date_says_so(
     memory: Memory, run: Callable[..., Outcome]
 ) -> None:
     old = memory.remember(ME, RememberRequest("The ferry leaves at nine.")).id
-    memory.remember(ME, RememberRequest("It sails at ten.", replaces=old))
+    new = memory.remember(ME, RememberRequest("It sails at ten.", replaces=old)).id
     preview = run("forget", "--query", "ferry nine")
     assert [each["id"] for each in preview.data["removed"]] == [old]
-    assert f"note: out of date: {old}\n" in preview.text
+    assert f"note: out of date: {old}; the newer text stays: {new}\n" in preview.text
 
 
 def test_the_tables_have_words_and_json_has_names(

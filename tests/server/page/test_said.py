@@ -66,7 +66,7 @@ CALLS: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys(("problem", "_problem"), (0, 1, 2)),
     **dict.fromkeys(("RunReport", "replace"), ("note",)),
     "Check": (2, 3),
-    "_joined": (0, 1, 2, 3, 4),
+    "_joined": (0, 1, 2, 3, 4, 5),
     "Finding": (1,),
     "Contradiction": (4,),
 }

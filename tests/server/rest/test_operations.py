@@ -378,10 +378,10 @@ async def test_forgetting_is_previewed_then_done(ana: Any) -> None:
 
 async def test_what_is_out_of_date_is_found_to_be_forgotten(ana: Any) -> None:
     old = await told(ana, "The cleaning day is Sunday.")
-    await sent(ana, "/memories", text="It moved to Friday.", replaces=old)
+    new = (await sent(ana, "/memories", text="It moved to Friday.", replaces=old))["id"]
     preview = await sent(ana, "/forget", query="cleaning day", confirm=True)
     assert [each["id"] for each in preview["removed"]] == [old]
-    assert preview["note"] == f"out of date: {old}"
+    assert preview["note"] == f"out of date: {old}; the newer text stays: {new}"
 
 
 async def test_runs_are_made_listed_and_undone(ana: Any, clock: Any) -> None:

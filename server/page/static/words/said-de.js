@@ -328,6 +328,7 @@ export const SAID = {
   "the model's answer is not JSON": "die Antwort des Modells ist kein JSON",
   "the model's answer leaves out turns": "die Antwort des Modells lässt Beiträge aus",
   "the model's answer was cut off": "die Antwort des Modells wurde abgeschnitten",
+  "the newer text stays: {}": "der neuere Text bleibt: {0}",
   "the newest memory was recorded {} days after today's date": "die neueste Erinnerung wurde {0} Tage nach dem heutigen Datum gespeichert",
   "the package {} cannot be loaded": "das Paket {0} lässt sich nicht laden",
   "the page has no such file": "die Seite hat keine solche Datei",
