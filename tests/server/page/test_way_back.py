@@ -37,6 +37,26 @@ def test_a_search_and_its_filters_are_there_again_until_the_list_is_asked_for(
     assert page.get_by_role("searchbox").input_value() == ""
 
 
+def test_an_address_opens_its_search_until_the_field_is_emptied(server: Any, opened: Any) -> None:
+    server.remember("The quarry closes at dusk.")
+    server.remember("The weir was painted green.")
+    page = opened().page
+    view(page, "memories?q=When+does+the+quarry+close%3F")
+    hits = page.locator("section[aria-label=Results] .card .text")
+    for _ in range(2):
+        hits.first.wait_for()
+        assert hits.first.inner_text() == "The quarry closes at dusk."
+        assert page.get_by_role("searchbox").input_value() == "When does the quarry close?"
+        assert page.locator("details.filters summary").inner_text() == "Filters"
+        page.reload()
+    hits.first.wait_for()
+    page.get_by_role("searchbox").fill("")
+    page.locator(".virtual .card", has_text="painted green").wait_for()
+    page.reload()
+    page.locator(".virtual .card", has_text="painted green").wait_for()
+    assert page.get_by_role("searchbox").input_value() == ""
+
+
 def test_a_search_does_not_bring_back_who_has_gone_on(opened: Any) -> None:
     """It writes itself into the address, which is another one by then."""
     page = opened().page

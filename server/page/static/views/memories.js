@@ -28,21 +28,21 @@ const stands = (hit, name) => name === 'agent' ? hit.agent || session.agent : hi
 
 /** @param {{given: Record<string, string>}} props */
 export default function Memories({ given }) {
-  const [filters, filter] = useKept('filters', /** @type {Record<string, string>} */ ({ ...NONE, ...given }));
+  const [filters, filter] = useKept('filters', Object.fromEntries(Object.entries(NONE).map(([name, none]) => [name, given[name] ?? none])));
   const [question, ask] = useKept('question', given.q ?? '');
   const [found, show] = useKept('found', /** @type {any} */ (null));
   const set = (/** @type {string} */ name, /** @type {string} */ value) => filter((old) => ({ ...old, [name]: value }));
-  const search = async () => {
-    if (/^#\/memories(?:\?|$)/.test(location.hash)) history.replaceState(history.state, '', '#/memories' + query({ ...filters, q: question.trim() }));  // for the way back; the reader may have gone on
-    if (!question.trim()) { show(null); return; }
+  const search = async (asked = question) => {
+    if (/^#\/memories(?:\?|$)/.test(location.hash)) history.replaceState(history.state, '', '#/memories' + query({ ...filters, q: asked.trim() }));  // for the way back; the reader may have gone on
+    if (!asked.trim()) { show(null); return; }
     const { kind, scope, topic, entity, session: talk, speaker, since, until } = filters;
     const left = SIFTED.some((name) => filters[name]);
-    const answer = await send('explain', { query: question, k: left ? MOST : 20, kinds: kind ? [kind] : [], tags: tags(filters), scope, topic, entity, session: talk, speaker, since, until });
+    const answer = await send('explain', { query: asked, k: left ? MOST : 20, kinds: kind ? [kind] : [], tags: tags(filters), scope, topic, entity, session: talk, speaker, since, until });
     show(left ? { ...answer, sifted: MOST, memories: answer.memories.filter(fits(filters)), partial: answer.partial.filter(fits(filters)), rejected: answer.rejected.filter(fits(filters)) } : answer);
   };
   useEffect(() => { attempt(search); }, [JSON.stringify(filters)]);
   return html`<form role="search" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); attempt(search); }}>
-    <${Field} label=${t('search')}><input type="search" maxlength="2000" value=${question} onInput=${(/** @type {any} */ e) => { ask(e.target.value); if (!e.target.value) show(null); }} placeholder=${t('searchHint')} /><//>
+    <${Field} label=${t('search')}><input type="search" maxlength="2000" value=${question} onInput=${(/** @type {any} */ e) => { ask(e.target.value); if (!e.target.value) attempt(() => search('')); }} placeholder=${t('searchHint')} /><//>
     <button type="submit" class="main">${t('find')}</button></form>
     <${Filters} filters=${filters} set=${set} clear=${() => filter({ ...NONE })} />
     ${found ? html`<${Found} found=${found} />` : html`<${Timeline} since=${filters.since} until=${filters.until} brushed=${(/** @type {string} */ a, /** @type {string} */ b) => filter((old) => ({ ...old, since: a, until: b }))} /><${All} filters=${filters} />`}`;
