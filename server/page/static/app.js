@@ -95,6 +95,8 @@ function Page() {
   <main id="main" tabindex="-1" ref=${main}><h1>${title}</h1><${View} key=${at.visit} at=${at} /></main><${Messages} />`;
 }
 
+// A fresh address in an open tab changes only the part that holds its code, which loads nothing.
+addEventListener('hashchange', () => { if (/^#[^/]/.test(location.hash)) location.reload(); });
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
 /** English is there where the words of another language do not come. */
 const worded = setLanguage(wished()).catch(() => setLanguage('en'));

@@ -58,6 +58,20 @@ def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: An
     third.get_by_text("is not signed in").wait_for()
 
 
+def test_a_fresh_address_signs_in_the_tab_that_is_open(server: Any, opened: Any) -> None:
+    page = opened().expects("status of 401", sure=False).page
+    page.evaluate("sessionStorage.clear()")
+    page.goto(page.url)
+    page.reload()
+    page.get_by_text("is not signed in").wait_for()
+    for flags, badge in (("--read-only",), 1), ((), 0):  # the second finds the tab signed in
+        with page.expect_event("load"):
+            page.evaluate("url => { location.href = url; }", server.address(*flags))
+        page.get_by_role("heading", name="Now", exact=True).wait_for()
+        assert page.locator(".badge", has_text="read").count() == badge
+        assert "#" not in page.url
+
+
 def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
     server: Any, opened: Any
 ) -> None:
