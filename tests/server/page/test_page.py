@@ -243,6 +243,25 @@ def test_a_read_only_session_shows_no_change_and_can_make_none(server: Any, open
     assert status == 403
 
 
+def test_a_text_that_is_too_long_is_refused_and_not_cut(server: Any, opened: Any) -> None:
+    id = server.remember("The ferry log begins in May.")
+    page = opened().expects("status of 413").page
+    page.evaluate(f"location.hash = '#/memory/{id}'")
+    page.get_by_role("button", name="Correct").click()
+    page.get_by_label("Text", exact=True).select_text()
+    page.keyboard.insert_text("A line of the log. " * 1_200)
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("has 22,800 characters, at most 20,000 are allowed").wait_for()
+    assert len(page.get_by_label("Text", exact=True).input_value()) == 22_800
+    page.get_by_role("button", name="Cancel").click()
+    view(page, "chat")
+    page.get_by_role("textbox").focus()
+    page.keyboard.insert_text("A turn of the chat. " * 1_100)
+    page.get_by_role("button", name="Say it").click()
+    page.get_by_text("has 22,000 characters, at most 20,000 are allowed").wait_for()
+    assert server.call("GET", f"memories/{id}")["state"] == "current"
+
+
 def test_a_pages_session_ends_with_the_engine(server: Any, opened: Any) -> None:
     page = opened().expects("net::ERR_", sure=False).page
     page.locator(".live.on").wait_for()

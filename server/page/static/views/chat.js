@@ -39,7 +39,7 @@ export default function Chat() {
       <p><strong>${t('you')}</strong> <${Stored} text=${text} /></p>
       ${said ? html`<${Answer} said=${said} />` : html`<p class="loading"><span class="spinner" aria-hidden="true"></span>${t('answering')}</p>`}</div>
       ${said ? html`<${Trace} found=${said.recalled} text=${text} />` : null}</li>`)}</ol>` : html`<p class="empty">${t('chatEmpty')}</p>`}
-    <${Field} label=${t('yourTurn')}><textarea rows="3" maxlength="8000" value=${draft} onKeyDown=${key} onInput=${(/** @type {any} */ e) => { talk.draft = e.target.value; talk.changed(); }}></textarea><//>
+    <${Field} label=${t('yourTurn')}><textarea rows="3" value=${draft} onKeyDown=${key} onInput=${(/** @type {any} */ e) => { talk.draft = e.target.value; talk.changed(); }}></textarea><//>
     <div class="actions"><button type="button" class="main" disabled=${!ready} onClick=${say}>${t('say')}</button></div>`;
 }
 

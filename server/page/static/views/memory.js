@@ -148,7 +148,7 @@ function Correct({ memory, close, done }) {
     if (answer.id !== memory.id) location.hash = '#/memory/' + answer.id;
   };
   return html`<${Dialog} title=${t('correct')} close=${close}><p class="hint">${t('correctHint')}</p>
-    <${Field} label=${t('text')}><textarea rows="6" maxlength="20000" value=${text} onInput=${(/** @type {any} */ e) => set(e.target.value)}></textarea><//>
+    <${Field} label=${t('text')}><textarea rows="6" value=${text} onInput=${(/** @type {any} */ e) => set(e.target.value)}></textarea><//>
     ${text !== memory.text ? html`<p class="preview"><${Diff} before=${memory.text} after=${text} /></p>` : null}
     <div class="actions"><${Act} kind="main" does=${save} disabled=${!text.trim() || text === memory.text}>${t('save')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div><//>`;
 }
