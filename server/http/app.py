@@ -62,7 +62,9 @@ _PAGE = "/ui/"
 """Under it lie files without data, and the exchange of a one-time code."""
 PAGE_SECRET = "ans_"
 """What the token of a page's session begins with; an ended one is refused, also without tokens."""
-_API = "/api/v1/"
+_REST = "/api/"
+"""Under it lie the operations, also those of earlier servers."""
+_API = f"{_REST}v1/"
 _STREAMED = frozenset({"/api/v1/import", "/api/v1/import/file"})
 """Paths that bound the length of the body themselves, by the rights of the caller."""
 
@@ -287,7 +289,7 @@ _SENDING = ("POST", "PATCH")
 
 
 class _Repairing:
-    """Passes a body on as `messages.readable` repairs it."""
+    """Passes a body on as `messages.readable` repairs it; the REST API reads its own."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -305,8 +307,9 @@ class _Repairing:
                 scope, receive, send
             )
             return
-        text = messages.readable(body)
-        await self._app(scope, _replaying(text.encode("utf-8"), receive), send)
+        if not scope["path"].startswith(_REST):
+            body = messages.readable(body).encode("utf-8")
+        await self._app(scope, _replaying(body, receive), send)
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from memory_core.records import Identity, RunReport
 from server.gate import Gate, as_known_error
 from server.identity import caller
-from server.protocol import structure
+from server.protocol import messages, structure
 from server.protocol.arguments import shown
 from server.protocol.calling import calling
 from server.protocol.long_runs import Runs
@@ -49,11 +49,21 @@ class Needs:
 
 
 class StrictRequest(Request):
-    """A request whose JSON is refused where it names a field twice, or holds NaN or infinity."""
+    """A request whose JSON is refused where it names a field twice, or holds NaN or infinity.
+
+    So is what is not UTF-8: its letters would be lost, and no answer says so.
+    """
 
     async def json(self) -> Any:
         """The body. Raises HTTPException, or a ValueError for what is no JSON."""
-        return json.loads(await self.body(), object_pairs_hook=_once, parse_constant=_no_number)
+        body = await self.body()
+        try:
+            body.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            wrong = f"the body is not UTF-8, from its byte {problem.start} on"
+            raise HTTPException(422, (wrong, "send it as UTF-8")) from None
+        repaired = messages.readable(body).encode("utf-8")
+        return json.loads(repaired, object_pairs_hook=_once, parse_constant=_no_number)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -157,6 +157,22 @@ async def test_hostile_bodies_are_refused_by_every_operation(chief: Any) -> None
     assert (await chief.get("/stats")).json()["memories"] == 1
 
 
+async def test_a_body_that_is_not_utf_8_is_refused_and_nothing_of_it_stored(chief: Any) -> None:
+    latin = '{"text": "Die Tür der Schüler klemmt.", "query": "Tür"}'.encode("latin-1")
+    for charset in ("", "; charset=iso-8859-1"):
+        headers = {"content-type": f"application/json{charset}"}
+        for method, path in JSON_OPERATIONS:
+            done = await chief.request(method, target(path), content=latin, headers=headers)
+            said = refusal(done, 422, "invalid_input")
+            assert said["detail"] == "the body is not UTF-8, from its byte 15 on"
+            assert said["next_step"] == "send it as UTF-8"
+    assert (await chief.get("/stats")).json()["memories"] == 0
+    marked = b'\xef\xbb\xbf{"text": "Die T\xc3\xbcr klemmt."}'
+    stored = await chief.post("/memories", content=marked, headers=JSON)
+    id = stored.json()["id"]
+    assert (await chief.get(f"/memories/{id}")).json()["text"] == "Die Tür klemmt."
+
+
 async def test_bodies_are_bounded_whatever_their_length_says(ana: Any) -> None:
     async def chunks() -> Any:
         for _ in range(40):
