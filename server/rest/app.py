@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
@@ -140,7 +141,8 @@ async def _checked(request: Request) -> None:
         given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if is_empty(request.headers):
             if not _may_be_empty(route):
-                next_step = f"send one, of {wanted}" + (": {} at least" if "json" in wanted else "")
+                empty = wanted == "application/json"
+                next_step = f"send one, of {wanted}" + (": {} at least" if empty else "")
                 raise HTTPException(415, ("there is no body", next_step))
         elif given != wanted:
             raise HTTPException(415, (f"the body is not {wanted}", f"send Content-Type: {wanted}"))
@@ -182,12 +184,32 @@ async def _left(request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     """The first field that is wrong, and all of them as `errors`."""
-    del request
     assert isinstance(error, RequestValidationError)
     found = [_explained(each) for each in error.errors()]
+    unknown = [each["loc"][1:-1] for each in error.errors() if each["type"] == "extra_forbidden"]
+    next_step = "correct it and call again"
+    if unknown:
+        allowed = ", ".join(_fields(request.scope["route"], unknown[0])) or "none"
+        next_step = f"allowed there are: {allowed}"
     first = found[0]
     named = f"{first['field']}: {first['problem']}" if first["field"] else first["problem"]
-    return problem(422, named, "correct it and call again", errors=found)
+    return problem(422, named, next_step, errors=found)
+
+
+def _fields(route: Any, place: Sequence[Any]) -> list[str]:
+    """The names that the body of *route* knows at *place* in it."""
+    (body,) = route.dependant.body_params
+    model = _model(body.field_info.annotation)
+    for part in place:
+        model = _model(model.model_fields[part].annotation)
+    return list(model.model_fields)
+
+
+def _model(kind: Any) -> type[BaseModel]:
+    """The model in the annotation *kind*, which may be optional."""
+    found: type[BaseModel]
+    found = next(each for each in (kind, *get_args(kind)) if hasattr(each, "model_fields"))
+    return found
 
 
 def _explained(error: Any) -> dict[str, str]:

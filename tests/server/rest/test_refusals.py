@@ -84,6 +84,21 @@ async def test_a_wrong_field_is_named(chief: Any, path: str, body: Any, field: s
     assert "pattern" not in said["detail"], "nobody reads an expression"
 
 
+async def test_an_unknown_field_is_answered_with_the_known_ones(ana: Any) -> None:
+    cases = [
+        ("PATCH", f"/memories/{UNKNOWN}", {"tag": []}, "text, tags, importance"),
+        ("POST", "/recall", {"query": "x", "weights": {"speed": 1}},
+         "recency, importance, half_life_days, variety"),
+        ("POST", f"/runs/{UNKNOWN}/undo", {"why": "x"}, "none"),
+    ]  # fmt: skip
+    for method, path, body, allowed in cases:
+        said = refusal(await ana.request(method, path, json=body), 422, "invalid_input")
+        assert said["next_step"] == f"allowed there are: {allowed}"
+    misspelt = refusal(await ana.post("/observe", json={"rolle": "user"}), 422, "invalid_input")
+    assert misspelt["detail"] == "role: it is missing"
+    assert misspelt["next_step"].startswith("allowed there are: role, content, ")
+
+
 @pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
 async def test_a_time_whose_offset_leads_out_of_the_calendar_is_refused(
     ana: Any, when: str
@@ -214,6 +229,8 @@ async def test_types_and_methods_and_paths(ana: Any) -> None:
         refusal(plain, 415, "unsupported_media_type")
     bare = refusal(await ana.post("/consolidate"), 415, "unsupported_media_type")
     assert (bare["detail"], "{}" in bare["next_step"]) == ("there is no body", True)
+    lines = refusal(await ana.post("/import"), 415, "unsupported_media_type")
+    assert lines["next_step"] == "send one, of application/x-ndjson"
     form = {"content-type": "application/x-www-form-urlencoded"}
     patched = await ana.patch(f"/memories/{UNKNOWN}", content=b"{}", headers=form)
     refusal(patched, 415, "unsupported_media_type")

@@ -15,6 +15,7 @@ export const SAID = {
   "agent is empty": "kein Agent ist angegeben",
   "allowed are {}": "erlaubt sind {0}",
   "allowed in the query are: {}": "erlaubt sind: {0}",
+  "allowed there are: {}": "erlaubt sind dort: {0}",
   "another call forgot it just now; recall again": "ein anderer Aufruf hat sie gerade vergessen; noch einmal suchen",
   "another call is testing it": "ein anderer Aufruf prüft es gerade",
   "another consolidation is at work on this store": "ein anderer Lauf ist hier an der Arbeit",
