@@ -101,7 +101,7 @@ class _Heard(httpx2.BaseTransport):
         exchange = None
         if dialect is not None and request.method == "POST":
             exchange = self._companion.ask(dialect, request.read(), *about)
-        response = self._own.send(_again(request, exchange), stream=True)
+        response = _unread(self._own.send(_again(request, exchange), stream=True))
         if exchange is None or response.status_code != 200:
             return _passed_on(response, response.iter_raw(), response.close)
         heard = self._listened(exchange, response)
@@ -139,7 +139,7 @@ class _AsyncHeard(httpx2.AsyncBaseTransport):
         if dialect is not None and request.method == "POST":
             ask = functools.partial(self._companion.ask, dialect, await request.aread(), *about)
             exchange = await anyio.to_thread.run_sync(ask)
-        response = await self._own.send(_again(request, exchange), stream=True)
+        response = _unread(await self._own.send(_again(request, exchange), stream=True))
         if exchange is None or response.status_code != 200:
             return _passed_on_later(response, response.aiter_raw(), response.aclose)
         heard = self._listened(exchange, response)
@@ -186,6 +186,19 @@ def _again(request: httpx2.Request, exchange: Exchange | None) -> httpx2.Request
 
 
 _OF_CONTENT = ("content-length", "transfer-encoding")
+
+
+def _unread(response: httpx2.Response) -> httpx2.Response:
+    """*response* to be read, also where a transport or an event hook has read it already."""
+    if not response.is_stream_consumed:
+        return response
+    read = (*_OF_CONTENT, "content-encoding")
+    return httpx2.Response(
+        response.status_code,
+        headers=[pair for pair in response.headers.multi_items() if pair[0] not in read],
+        stream=httpx2.ByteStream(response.content),
+        extensions=response.extensions,
+    )
 
 
 class _Stream(httpx2.SyncByteStream):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import inspect
 import itertools
 import json
@@ -382,6 +383,41 @@ def test_an_answer_may_hold_every_character(own: Memory, wrap: Wrap, model: Any,
     assert call(client, [user(PROMPT)]).strip() == model.said
     client._client._transport._companion.flush()
     assert kept(own)["assistant"].strip() == model.said
+
+
+def zipped(request: httpx2.Request) -> httpx2.Response:
+    """What a mocked transport answers: it is read when it is made."""
+    message = {"role": "assistant", "content": SAID}
+    choice = {"index": 0, "finish_reason": "stop", "message": message}
+    body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    packed = gzip.compress(json.dumps(body).encode())
+    headers = {"content-type": "application/json", "content-encoding": "gzip"}
+    return httpx2.Response(200, headers=headers, content=packed)
+
+
+def test_an_answer_that_was_read_before_is_passed_on_and_kept(
+    own: Memory, wrap: Wrap, model: Any
+) -> None:
+    mocked = httpx2.Client(transport=httpx2.MockTransport(zipped))
+    hooked = httpx2.Client(event_hooks={"response": [httpx2.Response.read]})
+    model.said = "The heron of Millbrook stands on one leg behind the mill."
+    for http, said in ((mocked, SAID), (hooked, model.said)):
+        client = wrap(openai.OpenAI(api_key=KEY, base_url=f"{model.url}/v1", http_client=http))
+        assert create(client, [user(PROMPT)]).strip() == said
+        client._client._transport._companion.flush()
+    answers = [each.text.strip() for each in own.listing(limit=50) if each.role == "assistant"]
+    assert sorted(answers) == sorted([SAID, model.said])
+
+
+def test_an_answer_that_an_async_transport_read_is_passed_on(own: Memory, wrap: Wrap) -> None:
+    async def ask() -> str:
+        http = httpx2.AsyncClient(transport=httpx2.MockTransport(zipped))
+        async with anamnesis.wrap(openai.AsyncOpenAI(api_key=KEY, http_client=http), own) as client:
+            done = await client.chat.completions.create(model="m", messages=[user(PROMPT)])  # type: ignore[list-item]
+        return str(done.choices[0].message.content)
+
+    assert asyncio.run(ask()) == SAID
+    assert kept(own)["assistant"] == SAID
 
 
 def test_an_answer_whose_end_was_not_seen_is_not_kept(own: Memory, wrap: Wrap, model: Any) -> None:
