@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from anamnesis.memory import Memory
-from memory_core.errors import InvalidInput, NotFound
+from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.overview.request import PageRequest
 from memory_core.records import MemoryRecord
 from memory_core.text import normalise, secrets
@@ -63,13 +63,18 @@ class Documents:
         known = self._newest(name, versions)
         number = max([len(versions), *map(_version, versions)]) + 1
         tags = [self._collection, self._tag(name), *map(self._tag, groups)]
-        receipt = self.memory.remember(
-            f"{heading}{_VERSION}{number}\n{text}",
-            tags=list(dict.fromkeys(tags)),
-            role=self._role,
-            source=source,
-            replaces=known.id if known else instead,
-        )
+        first = f"{heading}{_VERSION}{number}\n"
+        try:
+            receipt = self.memory.remember(
+                first + text,
+                tags=list(dict.fromkeys(tags)),
+                role=self._role,
+                source=source,
+                replaces=known.id if known else instead,
+            )
+        except TooLarge as problem:  # its next step is for a person
+            said = f"with a heading of {len(first)} characters: {problem.problem}"
+            raise TooLarge(said, "store less, or divide it") from None
         if receipt.status == "refused":
             raise InvalidInput(receipt.warnings[0], "store another text")
         stored = self.memory.get(receipt.id)

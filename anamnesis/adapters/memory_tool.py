@@ -32,7 +32,8 @@ class MemoryTool(BetaAbstractMemoryTool):
 
     A path is a memory's `source`, and each version of a file replaces the one before, so that a
     person can look at them, undo and forget them as everything else. `delete` retires: the model
-    can destroy nothing. Nothing outside /memories is reached. A file has up to 20,000 characters.
+    can destroy nothing. Nothing outside /memories is reached. A file and the line of
+    heading that names its path have up to 20,000 characters together.
     """
 
     def __init__(self, memory: Memory, **more: Any) -> None:

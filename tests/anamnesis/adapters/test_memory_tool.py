@@ -117,7 +117,10 @@ def test_nothing_outside_the_folder(tool: MemoryTool) -> None:
 
 
 def test_what_the_memory_refuses_is_told_to_the_model(tool: MemoryTool, own: Memory) -> None:
-    assert "too_large" in refused(tool, "create", path=PATH, file_text="x" * 20_001)
+    said = refused(tool, "create", path="/memories/a", file_text="x" * 19_990)
+    assert "with a heading of 28 characters: text has 20,018 characters, at most 20,000" in said
+    assert "store less" in said
+    assert "anamnesis import" not in said
     assert "Unknown command" in refused(tool, "format", path="/memories")
     do(tool, "create", path="/memories/a", file_text="x")
     assert "not a directory" in refused(tool, "create", path="/memories/a/b", file_text="x")
