@@ -77,9 +77,13 @@ def in_words(copies: Sequence[Copy], *, places: bool) -> str:
     """Which *copies* still hold what was in them, with *places* or without; "" for none."""
     if not copies:
         return ""
-    named = [_named(copy, places) for copy in copies[:NAMED]]
-    if len(copies) > NAMED:
-        named.append(f"{len(copies) - NAMED} older ones")
+    every: list[str] = []
+    for copy in copies:
+        if (name := _named(copy, places)) not in every:  # those of several agents are called alike
+            every.append(name)
+    named = every[:NAMED]
+    if len(every) > NAMED:
+        named.append(f"{len(every) - NAMED} older ones")
     return f"still in copies that were made before, delete them too: {', '.join(named)}"
 
 

@@ -498,3 +498,11 @@ async def test_the_note_of_forget_names_an_export_over_rest(http: Any, memory: M
         assert {"over REST", "to standard output"} <= set(
             re.findall("over REST|to standard output", done["note"])
         )
+
+
+async def test_exports_of_several_on_one_day_are_named_once(ana: Any, ben: Any, chief: Any) -> None:
+    id = await told(ana, "The lock of the gate was oiled.", scope="team")
+    for each in (ana, ben, chief):
+        assert (await each.get("/export")).status_code == 200
+    preview = await sent(chief, "/forget", ids=[id])
+    assert re.search(r"too: the export of \d{4}-\d\d-\d\d over REST$", preview["note"])
