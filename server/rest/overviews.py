@@ -111,8 +111,14 @@ def add_overview(router: APIRouter, calls: Calls) -> None:
     @router.post("/sessions/end", response_model=answers.DecidedOut, tags=["overview"])
     async def end_session(body: bodies.SessionEnd, who: Identity = writes) -> Response:
         """End a conversation: its working memory is cleared, and its summary is due."""
-        await calls.run(lambda: memory.end_session(who, body.session))
-        return answer({"done": "the conversation has ended; its summary is written soon"})
+
+        def end() -> str:
+            memory.end_session(who, body.session)
+            if who.reader and not memory.listing(who, limit=1, session=body.session):
+                return "nothing is stored of this conversation"
+            return "the conversation has ended; its summary is written soon"
+
+        return answer({"done": await calls.run(end)})
 
     @router.get("/entities", response_model=answers.NamePage, tags=["overview"])
     async def list_entities(

@@ -506,3 +506,13 @@ async def test_exports_of_several_on_one_day_are_named_once(ana: Any, ben: Any, 
         assert (await each.get("/export")).status_code == 200
     preview = await sent(chief, "/forget", ids=[id])
     assert re.search(r"too: the export of \d{4}-\d\d-\d\d over REST$", preview["note"])
+
+
+async def test_the_end_of_a_conversation_of_which_nothing_is_stored(ana: Any, http: Any) -> None:
+    await told(ana, "The gate was oiled.", session="gate")
+    soon = "the conversation has ended; its summary is written soon"
+    assert await sent(ana, "/sessions/end", session="gate") == {"done": soon}
+    nothing = {"done": "nothing is stored of this conversation"}
+    assert await sent(ana, "/sessions/end", session="gaet") == nothing
+    async with http("ana", "north", ("write",)) as writer:  # is told nothing of what is stored
+        assert await sent(writer, "/sessions/end", session="gaet") == {"done": soon}
