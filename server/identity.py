@@ -13,10 +13,11 @@ connected: ContextVar[Identity | None] = ContextVar("connected", default=None)
 """Whose connection the current call came on, where an engine serves several."""
 
 
-def caller(owner: Identity, right: str) -> Identity:
+def caller(owner: Identity, right: str = "") -> Identity:
     """The identity of the current call: the token's over HTTP, the connection's at an engine.
 
-    *owner* where there is neither. Raises ScopeDenied when it lacks *right* (read, write or admin).
+    *owner* where there is neither. Raises ScopeDenied when it lacks *right* (read, write or admin,
+    or "" for none).
     """
     token = get_access_token()
     who = connected.get() or owner
@@ -26,7 +27,7 @@ def caller(owner: Identity, right: str) -> Identity:
         who = Identity(
             token.client_id, str(claims.get("team", "")), frozenset(token.scopes), encode
         )
-    if right not in who.rights:
+    if right and right not in who.rights:
         raise ScopeDenied(
             f"this token lacks the right {right}",
             f"use a token that has it (anamnesis token add --rights read,write,{right})"

@@ -39,7 +39,7 @@ class Needs:
     """The caller, as a dependency of an operation that needs *rights*."""
 
     def __init__(self, calls: Calls, rights: Sequence[str]) -> None:
-        """*rights* are one at least."""
+        """No *rights*: every token may call it."""
         self._calls = calls
         self.rights = tuple(rights)
 
@@ -121,9 +121,9 @@ class Calls:
 
     def who(self, *rights: str) -> Identity:
         """The caller. Raises ScopeDenied when it lacks one of *rights*."""
-        for right in rights[1:]:
+        for right in rights:
             caller(self.owner, right)
-        return caller(self.owner, rights[0])
+        return caller(self.owner)
 
     def needs(self, *rights: str) -> Any:
         """The default of an operation's `who`: the caller, refused before its body is looked at."""

@@ -61,6 +61,7 @@ WRITES_ALONE = {
     "end_session",
     "import_memories",
     "import_file",
+    "meta",
 }
 """What a token without the right read may do."""
 ADMINS = {"repair", "clear"}
@@ -126,6 +127,15 @@ async def test_what_a_token_without_a_right_may_not_do(http: Callable[..., Any])
 
     assert len(operations()) > 40
     await of_each(check)
+
+
+async def test_every_token_may_ask_whose_it_is(http: Callable[..., Any]) -> None:
+    for right in ("read", "write", "admin"):
+        async with http("ana", "north", (right,)) as client:
+            told = (await client.get("/meta")).json()
+            assert (told["agent"], told["team"], told["rights"]) == ("ana", "north", [right])
+    async with http("ana", "north", ("write",), authorization="Bearer wrong") as stranger:
+        assert (await stranger.get("/meta")).status_code == 401
 
 
 HOSTILE: tuple[dict[str, Any], ...] = (
