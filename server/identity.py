@@ -12,6 +12,9 @@ from memory_core.records import Identity
 connected: ContextVar[Identity | None] = ContextVar("connected", default=None)
 """Whose connection the current call came on, where an engine serves several."""
 
+PAGE = "page-"
+"""What the id of a page's session begins with; those of tokens are hexadecimal."""
+
 
 def caller(owner: Identity, right: str = "") -> Identity:
     """The identity of the current call: the token's over HTTP, the connection's at an engine.
@@ -35,3 +38,9 @@ def caller(owner: Identity, right: str = "") -> Identity:
             else f"use a token that has it (anamnesis token add --rights {right})",
         )
     return who
+
+
+def at_page() -> bool:
+    """True for a call of the page: who opened it did so on the command line, and is the user."""
+    token = get_access_token()
+    return token is not None and token.token.startswith(PAGE)

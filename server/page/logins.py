@@ -17,6 +17,7 @@ from typing import Any
 from memory_core.records import Identity
 from server.http.app import PAGE_SECRET
 from server.http.tokens import Grant
+from server.identity import PAGE
 
 CODE_SECONDS = 60.0
 """Within which a code must be exchanged."""
@@ -46,7 +47,7 @@ class Logins:
         """A new code, to be exchanged once, for a session of *who* with *rights*."""
         code = secrets.token_urlsafe(24)
         grant = Grant(
-            f"page-{secrets.token_hex(4)}",
+            f"{PAGE}{secrets.token_hex(4)}",
             who.agent,
             who.team,
             tuple(sorted(rights)),

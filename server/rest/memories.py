@@ -16,6 +16,7 @@ from memory_core.overview import cursors
 from memory_core.overview.request import PageRequest
 from memory_core.records import Identity, MemoryRecord, Receipt
 from memory_core.remember.request import RememberRequest, digest, instead_of
+from server.identity import at_page
 from server.protocol import patience, schemas
 from server.protocol.schemas import OptionalKind, OptionalScope
 from server.rest import answers, bodies
@@ -319,7 +320,12 @@ def _replaced(
     assert body.text is not None
     asked = blake2s(f"{old.id} {body.model_dump_json()}".encode(), digest_size=16).hexdigest()
     wanted = replace(
-        instead_of(old, body.text), client=CLIENT, key=key, asked=asked if key else "", seen=seen
+        instead_of(old, body.text),
+        trust="user" if at_page() else "agent",
+        client=CLIENT,
+        key=key,
+        asked=asked if key else "",
+        seen=seen,
     )
     if body.importance is not None:
         wanted = replace(wanted, importance=body.importance)

@@ -95,6 +95,23 @@ async def test_a_session_has_the_rights_that_were_asked_for(http: Any, logins: L
     assert refused.status_code == 403
 
 
+async def test_a_correction_on_the_page_is_the_users(
+    http: Any, logins: Logins, tmp_path: Path
+) -> None:
+    answer = await http.post("/ui/session", json={"code": logins.code(ME, {"read", "write"})})
+    for secret, trust in (
+        (answer.json()["token"], "user"),
+        (Tokens(tmp_path).add("me", "north"), "agent"),
+    ):
+        token = {"authorization": f"Bearer {secret}"}
+        told = {"text": f"The {trust} keeps the key in the shed."}
+        old = (await http.post("/api/v1/memories", headers=token, json=told)).json()["id"]
+        text = {"text": f"The {trust} keeps the key in the barn."}
+        new = await http.patch(f"/api/v1/memories/{old}", headers=token, json=text)
+        whole = await http.get(f"/api/v1/memories/{new.json()['id']}", headers=token)
+        assert (whole.json()["text"], whole.json()["trust"]) == (text["text"], trust)
+
+
 @pytest.mark.parametrize(
     "headers", [{"origin": "http://127.0.0.1:9"}, {"sec-fetch-site": "same-site"}]
 )
