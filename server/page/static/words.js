@@ -74,8 +74,9 @@ export function through(source) {
 /** Who made a change and what wrote it; "" where neither is known. @param {string} who @param {string} what */
 export const author = (who, what) => !what ? who && t('byAgent', who) : who ? t('by', who, what) : t('byItself', what);
 
-/** The words of *key* with {0}, {1} filled in. @param {string} key @param {...(string|number)} values */
+/** The words of *key* with {0}, {1} filled in, of one thing those of *key*.one. @param {string} key @param {...(string|number)} values */
 export function t(key, ...values) {
-  const words = TABLES[spoken][key] ?? en[key] ?? key;
+  const own = values.includes(1) && has(key + '.one') ? key + '.one' : key;
+  const words = TABLES[spoken][own] ?? en[own] ?? own;
   return words.replace(/\{(\d)\}/g, (_, n) => String(values[Number(n)] ?? ''));
 }

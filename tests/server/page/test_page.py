@@ -296,6 +296,15 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
     assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
 
 
+def test_one_memory_is_told_in_the_singular(server: Any, opened: Any) -> None:
+    server.remember("Zadie Quill repairs the clock of the town hall.")
+    for locale, one in (("de-DE", "1 Erinnerung"), ("en-GB", "1 memory")):
+        page = opened(locale=locale).page
+        view(page, "people")
+        row = page.locator(".names li", has_text="Zadie Quill")
+        row.get_by_text(one, exact=True).wait_for()
+
+
 def test_words_of_another_language_are_loaded_by_its_readers_alone(
     server: Any, opened: Any
 ) -> None:
