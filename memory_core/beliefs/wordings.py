@@ -69,18 +69,23 @@ def confirms(older: str, newer: str) -> bool:
 
     "Mara lives in Bonn", "Mara no longer lives in Kiel, she lives in Bonn now".
     """
-    clauses = [part for part in _CLAUSE.split(newer) if part.strip()]
-    negated = [part for part in clauses if not NEGATIONS.isdisjoint(tokens(part))]
-    if not negated:
-        return False
+    right, wrong = _sides(newer)
     said, told = _says(older), _says(newer)
-    if not all(forms_among(word, told) for word in said):
+    if not wrong or not all(forms_among(word, told) for word in said):
         return False
-    wrong = frozenset().union(*map(_says, negated)) - lexicon.DENIES
-    right = frozenset().union(*(_says(part) for part in clauses if part not in negated))
     return any(forms_among(word, right) and not forms_among(word, wrong) for word in said) and any(
         not forms_among(word, said) for word in wrong
     )
+
+
+@lru_cache(maxsize=1_024)
+def _sides(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What the clauses of *text* say that deny nothing, and what those that do."""
+    clauses = [part for part in _CLAUSE.split(text) if part.strip()]
+    negated = [part for part in clauses if not NEGATIONS.isdisjoint(tokens(part))]
+    right = (_says(part) for part in clauses if part not in negated)
+    wrong = frozenset[str]().union(*map(_says, negated)) - lexicon.DENIES
+    return frozenset[str]().union(*right), wrong
 
 
 def _says_it_too(other: str, older: str, newer: str) -> bool:

@@ -255,8 +255,8 @@ def _of_wordings(
         cosine = near[id].cosine
         if id in known or (cosine is not None and cosine < competing.LEAST):
             continue
-        wordings = (compare_wording(other, memory, each) for each in marked)
-        if (what := next(filter(None, wordings), None)) is not None:
+        found_of = (compare_wording(other, memory, each) for each in marked)
+        if (what := next(filter(None, found_of), None)) is not None:
             also.append(Doubt(id, what))
     return also
 

@@ -90,6 +90,15 @@ def test_clusters_never_cross_a_scope_or_an_owner(world: Any) -> None:
     assert {world[id].agent for id in report.summaries[0].derived_from} == {"me"}
 
 
+def test_clusters_never_cross_a_project(world: Any) -> None:
+    for text, name in zip((*world.sailing, *world.sailing), "abbbaa", strict=True):
+        world.tell(f"{text} {name}", tags=(f"project:{name}",))
+    made = [s for s in world.run().summaries if world[s.id].kind == "summary"]
+    assert sorted(world[s.id].tags for s in made) == [("project:a",), ("project:b",)]
+    for summary in made:
+        assert {world[id].tags for id in summary.derived_from} == {world[summary.id].tags}
+
+
 def test_nothing_of_another_owner_is_changed(world: Any) -> None:
     theirs = [world.tell(t, who=OTHER, visibility="team", importance=0.1) for t in world.sailing]
     before = [world[id] for id in theirs]
