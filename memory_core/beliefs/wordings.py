@@ -25,7 +25,7 @@ _CLAUSE = lazy_pattern(
 
 
 def of_one_fact(one: str, other: str, newer: str) -> bool:
-    """True when both say what may be one fact that *newer* tells anew, or the same words."""
+    """True when both say the same words, or in one sentence what *newer* tells anew."""
     if normalised(one) == normalised(other):
         return True
     return _says_it_too(one, other, newer) and _says_it_too(other, one, newer)
@@ -73,9 +73,9 @@ def confirms(older: str, newer: str) -> bool:
     said, told = _says(older), _says(newer)
     if not wrong or not all(forms_among(word, told) for word in said):
         return False
-    return any(forms_among(word, right) and not forms_among(word, wrong) for word in said) and any(
-        not forms_among(word, said) for word in wrong
-    )
+    kept = (word for word in said if forms_among(word, right) and not forms_among(word, wrong))
+    other = any(not forms_among(word, said) for word in wrong)
+    return other and any(denied.gives_as_value(older, word) for word in kept)
 
 
 @lru_cache(maxsize=1_024)
@@ -101,6 +101,8 @@ def _says_it_too(other: str, older: str, newer: str) -> bool:
         return False
     if not any(denied.gives_as_value(older, word) for word in value):
         return False
+    if any(len(read_all(text)) > 1 for text in (other, older)):
+        return False  # a turn of a talk, which says several things
     if any(each.reports for each in read_all(other)):
         return False
     return not told_apart(other, older)

@@ -47,6 +47,41 @@ def test_wordings_share_the_value_that_is_replaced(one: str, other: str, same: b
     assert wordings.of_one_fact(other, one, newer) is same
 
 
+def test_a_turn_of_a_talk_is_a_wording_of_nothing_but_itself() -> None:
+    turn = "The kiln fires at 1180 degrees. My knee hurts and the glaze is gone."
+    assert not wordings.of_one_fact(turn, "kiln: 1180", NEWER)
+    assert wordings.of_one_fact(turn, turn.upper(), NEWER)
+
+
+@pytest.mark.parametrize(
+    ("other", "newer", "out"),
+    [
+        ("kiln: 1180", NEWER, True),
+        ("kiln: 1180", "This week the kiln fires at 1240 degrees.", False),
+        ("my kiln is at 1180", "Ida's kiln fires at 1240 degrees now.", False),
+        ("1180 is the year of the guild", NEWER, False),
+    ],
+)
+def test_what_puts_one_wording_out_of_date_does_so_with_the_other(
+    other: str, newer: str, out: bool
+) -> None:
+    found = wordings.out_too(other, "The kiln fires at 1180 degrees.", newer)
+    assert (found is not None) is out
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "same"),
+    [
+        ("The kiln fires at 1180 degrees.", "kiln: 1180, ask Ida", True),
+        ("The kiln fires at 1180 degrees.", "kiln: 1240, ask Ida", False),
+        ("Choir is on Mondays at 7.", "choir on monday", True),
+        ("Choir is on Mondays at 7.", "choir in the hall", False),
+    ],
+)
+def test_what_gives_the_same_numbers_and_days(older: str, newer: str, same: bool) -> None:
+    assert wordings.gives_the_same(older, newer) is same
+
+
 def test_a_value_that_the_newer_text_names_as_over_counts() -> None:
     newer = "the kiln fires at 1240 now, 1180 is no longer used"
     assert wordings.of_one_fact("The kiln fires at 1180 degrees.", "kiln: 1180", newer)
@@ -63,6 +98,8 @@ def test_a_value_that_the_newer_text_names_as_over_counts() -> None:
         ("The choir meets at 10.", "The choir meets at 10, not at 9.", True),
         ("The choir meets at 9.", "The choir meets at 10, not at 9.", False),
         ("Ida eats eggs.", "Ida no longer eats eggs and nuts.", False),
+        ("Ida lives in Bonn.", "Ida no longer lives in Kiel, she moved away.", False),
+        ("Ida lives in Kiel.", "Ida, who sings, no longer lives in Kiel near the sea.", False),
         ("Ida eats eggs.", "Ida eats eggs and cheese.", False),
         ("Mara and I live in Kiel.", "I no longer live in Kiel, but in Bonn with Mara.", False),
     ],
