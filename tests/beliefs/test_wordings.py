@@ -101,6 +101,9 @@ def test_a_value_that_the_newer_text_names_as_over_counts() -> None:
         ("Ida lives in Bonn.", "Ida no longer lives in Kiel, she moved away.", False),
         ("Ida lives in Kiel.", "Ida, who sings, no longer lives in Kiel near the sea.", False),
         ("Ida eats eggs.", "Ida eats eggs and cheese.", False),
+        ("Ida eats eggs.", "Ida no longer eats, eggs are off.", False),
+        ("Ida lives in Kiel.", "Ida no longer lives in Kiel by the sea, Kiel is loud.", False),
+        ("Ida and Uwe live in Bonn.", "Ida no longer lives in Kiel, she lives in Bonn.", False),
         ("Mara and I live in Kiel.", "I no longer live in Kiel, but in Bonn with Mara.", False),
     ],
 )

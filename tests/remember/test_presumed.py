@@ -229,10 +229,9 @@ BOTH_TRUE = [
     ("Der Baum trägt dieses Jahr nichts.", "Der Bus fährt seit Mai nicht mehr."),
     ("I drive a Volvo.", "I sold the piano."),
     (
-        "Agreed with Uwe: the roof will be done by May. (page 36)",
-        "The tap drips at night. (page 69)",
+        "Mit Uwe besprochen: das Dach wird erst am 10. Januar fertig. (Seite 36)",
+        "Zahnarzttermin am 13. März um 16 Uhr. (Seite 69)",
     ),
-    ("Besprochen: das Dach wird erst im Mai fertig. Blatt 3", "Der Hahn tropft. Blatt 9"),
 ]
 """Pairs that share words and words of change, and are both true."""
 
