@@ -208,7 +208,7 @@ def _moves(older: str, newer: str, found: change.Found) -> bool:
     if not found.worded or not denied.says_moved(newer) or not wordings.figures_apart(older, newer):
         return False
     pairs = itertools.product(read_all(older), read_all(newer))
-    return any(not then.reports and change.begins_with_one(then, now) for then, now in pairs)
+    return any(change.begins_with_one(then, now) for then, now in pairs)
 
 
 def _over(older: str, newer: str) -> change.Found | None:

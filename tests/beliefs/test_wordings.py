@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memory_core.beliefs import wordings
-from memory_core.beliefs.compare import compare_texts
+from memory_core.beliefs.compare import compare_texts, compare_wording
 from memory_core.beliefs.competing import UNKNOWN
 from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
+from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
@@ -85,6 +86,7 @@ def test_what_gives_the_same_numbers_and_days(older: str, newer: str, same: bool
 def test_a_value_that_the_newer_text_names_as_over_counts() -> None:
     newer = "the kiln fires at 1240 now, 1180 is no longer used"
     assert wordings.of_one_fact("The kiln fires at 1180 degrees.", "kiln: 1180", newer)
+    assert not wordings.of_one_fact("The kiln fires at 1180 degrees.", "oven: 1180", newer)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +221,9 @@ def test_another_wording_of_what_is_in_doubt_comes_behind_the_change(
         ("in 2019 our red van broke down near Lyon and we slept in it", False),
         ("the van has been a blue Vito since 2019", True),
         ("the van was green in 2015", False),
+        ("the van is a blue Vito, bought in 2019", True),
+        ("the red van was replaced in 2019 by a blue one", True),
+        ("on 7 June the van was painted blue", True),
     ],
 )
 def test_what_was_over_before_something_was_said_does_not_change_it(
@@ -227,3 +232,21 @@ def test_what_was_over_before_something_was_said_does_not_change_it(
     tell("Our van is red.", 0)
     tell(newer, 20)
     assert ("Our van is red." in marked(memory)) is in_doubt
+
+
+def test_what_gives_the_same_number_changes_nothing(
+    memory: Memory, tell: Callable[[str, float], str]
+) -> None:
+    tell("I rent a studio, monthly rent 640 pounds.", 0)
+    tell("The studio costs me 640 a month.", 20)
+    assert marked(memory) == set()
+
+
+def test_a_wording_that_is_trusted_more_or_an_exception_leaves_is_not_put_in_doubt() -> None:
+    said = MemoryRecord(id="a", text="The kiln fires at 1180 degrees.", trust="user")
+    other = replace(said, id="b", text="kiln: 1180")
+    newer = replace(said, id="c", text=NEWER)
+    assert compare_wording(other, newer, said) is not None
+    assert compare_wording(other, replace(newer, trust="web"), said) is None
+    while_it_lasts = replace(newer, text="The kiln fires at 1240 degrees.", valid_until=THEN)
+    assert compare_wording(other, while_it_lasts, said) is None

@@ -271,6 +271,23 @@ def test_a_day_or_time_that_moved_is_in_doubt_whatever_else_was_said(
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
+        (
+            "The book club meets on the last Thursday of each month at Lena's place.",
+            "The book club moved to another shop for its novels.",
+        ),
+    ],
+)
+def test_what_moved_without_another_time_of_the_same_leaves_it(
+    memory: Memory, older: str, newer: str
+) -> None:
+    tell(memory, older, 0)
+    tell(memory, newer, 20)
+    assert doubted(memory) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
         ("The lamp in the guest room broke in May.", "The lamp in my room was changed in June."),
         ("heron has 64 GB of RAM.", "heron moved to rack 12, which took 40 minutes."),
     ],
