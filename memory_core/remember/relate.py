@@ -316,7 +316,8 @@ def comparable(
         rest = [place for place, row in enumerate(rows) if columns.id(row) != also.memory.id]
         vectors = np.concatenate([also.vectors[:1], vectors[rest]])
         said = np.concatenate([[also.memory.occurred_at], said[rest]])
-    alike = _alike(view, ids, vectors, claimed, profile, also)
+    mapped = np.array([as_packaged(float(each), profile) for each in vectors @ vector])
+    alike = _alike(view, ids, vectors, mapped >= competing.LEAST, claimed, profile, also)
     return _nearness(ids, vectors, said, vector, worded[:1], alike, profile)
 
 
@@ -324,12 +325,17 @@ def _alike(
     view: View,
     ids: Sequence[str],
     vectors: NDArray[np.float32],
+    near: Mask,
     newer: str,
     profile: Profile,
     also: Prepared | None,
 ) -> NDArray[np.bool_]:
-    """Which two of *ids* are wordings of what *newer* tells anew: (n, n), False on the diagonal."""
+    """Which two of *ids* are wordings of what *newer* tells anew: (n, n), False on the diagonal.
+
+    Only what is *near* to it is looked at.
+    """
     close: NDArray[np.bool_] = vectors @ vectors.T >= profile.related
+    close &= near[:, None] & near[None, :]
     np.fill_diagonal(close, False)
     places = np.flatnonzero(close.any(axis=0)).tolist()
     if not places:
