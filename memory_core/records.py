@@ -213,6 +213,12 @@ class MemoryRecord:
         return self.visibility
 
     @property
+    def holds_from(self) -> float:
+        """When what it says begins to hold, in epoch seconds: at once, or at `valid_from` later."""
+        said = self.occurred_at
+        return said if self.valid_from is None else max(said, self.valid_from)
+
+    @property
     def thread(self) -> str:
         """The conversation it belongs to, one string for (scope, owner, session), or ""."""
         return thread_key(self.visibility, self.agent, self.team, self.session)
@@ -367,7 +373,7 @@ class Neighbour:
 
 
 class Doubted(NamedTuple):
-    """The id of the later memory that may put one out of date, and when it was said.
+    """The id of the later memory that may put one out of date, and when it began to hold.
 
     `in_part`: only a part of it; then without a time where somebody decided that the later one
     holds for that part.

@@ -245,7 +245,7 @@ def _resolve(
     plan.link(action, newer.id, older.id, found.relation, 1.0, found.told)
     plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
     if older.valid_until is None:
-        plan.put(action, older.id, valid_until=newer.occurred_at)
+        plan.put(action, older.id, valid_until=newer.holds_from)
 
 
 def _doubt(

@@ -112,8 +112,9 @@ class Doubts:
         columns = self._view.columns
         for kind in (DOUBTS, DOUBTS_PART, UPDATES_PART) if parts else (DOUBTS,):
             for newer in self.of(row, readable, kind):
-                said = None if kind == UPDATES_PART else float(columns.occurred_at[newer])
-                return Doubted(columns.id(newer), said, in_part=kind != DOUBTS)
+                holds = max(float(columns.occurred_at[newer]), float(columns.valid_from[newer]))
+                since = None if kind == UPDATES_PART else holds
+                return Doubted(columns.id(newer), since, in_part=kind != DOUBTS)
         return None
 
     def pairs(self, readable: Mask, kind: str = DOUBTS) -> Iterator[tuple[int, int]]:
@@ -365,7 +366,7 @@ def judge(
         if verdict == UPDATES and by_rule and may:
             body = {"superseded_by": newer, "superseded_at": tx.now}
             if old.valid_until is None:
-                body["valid_until"] = new.occurred_at
+                body["valid_until"] = new.holds_from
             changes.append(("put", old, body))
         for kind, target, body in changes:
             source, owner = f"{JUDGED}{by}: {verdict}", owner_of(target)
@@ -407,7 +408,7 @@ def _newer_holds(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decide
 
     A replaced memory is no repeat of a later one, so its text can become true again.
     """
-    until = newer.occurred_at if older.valid_until is None else older.valid_until
+    until = newer.holds_from if older.valid_until is None else older.valid_until
     body = {**_replaced(newer, now), "valid_until": until}
     return f"{older.id} is replaced by {newer.id}", [("put", older, body)]
 

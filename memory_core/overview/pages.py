@@ -27,7 +27,7 @@ class Listed:
     """A memory and its state; *doubted_by* is the newest memory that may put it out of date, or a
     part of it.
 
-    That one was said at *doubtful_since*, in epoch seconds.
+    That one holds from *doubtful_since* on, in epoch seconds.
     """
 
     memory: MemoryRecord

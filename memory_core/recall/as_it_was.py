@@ -20,14 +20,17 @@ Pair = tuple[int, int]
 def since(columns: Columns, row: int, past: Past) -> float:
     """The epoch second from which on *row* held, for a question of that *past*.
 
-    What names a day of it held then, whenever it was said.
+    What says itself from when on it holds did from then on. What names a day of it held then,
+    whenever it was said.
     """
+    start = float(columns.valid_from[row])
+    if np.isfinite(start):
+        return start
     if past.first < past.last:
         asked = Period(past.first, past.last, said=False)
         if any(date_is_inside(each, asked) for each in columns.dates(row)):
             return past.last
-    start = float(columns.valid_from[row])
-    return start if np.isfinite(start) else float(columns.occurred_at[row])
+    return float(columns.occurred_at[row])
 
 
 def behind(

@@ -141,6 +141,7 @@ class _Close:
             for place in self.places[:LOOKED_AT]
             if since[place] < since[newest] and self._took(place, newest)
         ]
+        before = [place for place in before if self._covers([newest], place)] or before
         best = self.places[0]
         if not before or since[newest] <= past.last < np.inf:
             return [best] if newest == best else [best, newest]

@@ -317,7 +317,9 @@ def _updated(
     found: dict[int, int] = {}
     for row, place in places.items():
         for origin, kind in newer(view, cues, row):
-            holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
+            until = columns.valid_until[origin]
+            # what begins later and lasts is told together with when it begins
+            holds = until == np.inf or until >= at >= columns.valid_from[origin]
             known = origin in places and columns.recorded_at[origin] <= at
             if kind == link_kinds.SUSPENDS and columns.valid_until[origin] < at:
                 if known and place in order[:SURE]:

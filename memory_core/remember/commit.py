@@ -371,7 +371,7 @@ def _replace(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
         )
     body = {"superseded_by": receipt.id, "replaced": True}
     if not current.replaced:
-        body |= {"superseded_at": tx.now, "valid_until": prepared.memory.occurred_at}
+        body |= {"superseded_at": tx.now, "valid_until": prepared.memory.holds_from}
     by: dict[str, Any] = {"actor": prepared.who.agent, "scope": owner_of(current)}
     if prepared.edit and receipt.status == "stored":  # a text that was known holds by itself
         by["source"] = history.EDIT
@@ -443,7 +443,7 @@ def _correct(
     tx.append(Change("link", newer, link | told(found.reason), **by))
     body = {"superseded_by": newer, "superseded_at": tx.now}
     if old.valid_until is None:
-        body["valid_until"] = both[newer]["occurred_at"]
+        body["valid_until"] = from_fields(both[newer]).holds_from
     tx.append(Change("put", older, body, **by))
     return True
 

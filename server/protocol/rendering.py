@@ -178,7 +178,7 @@ def out_of_date(memory: Mapping[str, Any]) -> str:
         return f"out of date, see {memory['superseded_by']}"
     if not memory.get("doubted_by"):
         return ""
-    since = f" since {memory['doubtful_since']}" if memory.get("doubtful_since") else ""
+    since = f" from {memory['doubtful_since']}" if memory.get("doubtful_since") else ""
     part, seen = " in part" if memory.get("in_part") else "", f", see {memory['doubted_by']}"
     return f"{'out' if part and not since else 'may be out'} of date{part}{since}{seen}"
 

@@ -280,7 +280,7 @@ def test_recall_marks_the_older_in_its_table(
     shown = run("recall", "when is the standup of the harbour crew", "--context", "0")
     by = {hit["id"]: hit.get("doubted_by") for hit in shown.data["memories"]}
     assert (by[pairs[0][0]], by[pairs[0][1]]) == (pairs[0][1], None)
-    assert shown.text.count("may be out of date since 2024-06-03, see") == 1
+    assert shown.text.count("may be out of date from 2024-06-03, see") == 1
 
 
 # Hooks
@@ -292,7 +292,7 @@ def test_a_hook_marks_what_may_be_out_of_date(
     hooks = Hooks(memory, clock)
     marks = {
         "SessionStart": f"[doubtful, ask which holds] {pairs[0][0]}",
-        "UserPromptSubmit": f"may be out of date since 2024-06-03, see {pairs[0][1]}",
+        "UserPromptSubmit": f"may be out of date from 2024-06-03, see {pairs[0][1]}",
     }
     for event, mark in marks.items():
         payload = {"hook_event_name": event, "session_id": event}
@@ -329,7 +329,7 @@ async def test_both_channels_of_recall_mark_the_older(connect: Any, doubted: Any
     assert (hits[older.id]["doubted_by"], hits[older.id]["doubtful_since"]) == (newer.id, since)
     assert not {"doubted_by", "doubtful_since"} & hits[newer.id].keys()
     text = found.content[0].text
-    assert f" · {older.id} · may be out of date since {since}, see {newer.id}\n" in text
+    assert f" · {older.id} · may be out of date from {since}, see {newer.id}\n" in text
     assert text.count("out of date") == 1
 
 
@@ -440,7 +440,7 @@ def test_a_superseded_memory_is_out_of_date_and_no_longer_in_doubt() -> None:
 
 def test_a_memory_in_doubt_in_part_says_so_and_one_decided_in_part_is_sure_of_it() -> None:
     doubted = {"doubted_by": "2" * 20, "doubtful_since": "2026-05-01", "in_part": True}
-    said = f"may be out of date in part since 2026-05-01, see {'2' * 20}"
+    said = f"may be out of date in part from 2026-05-01, see {'2' * 20}"
     assert rendering.out_of_date(doubted) == said
     del doubted["doubtful_since"]
     assert rendering.out_of_date(doubted) == f"out of date in part, see {'2' * 20}"

@@ -14,7 +14,7 @@ the next one; past, the latest; neither, the nearest.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
@@ -30,7 +30,9 @@ from memory_core.text.time.lexicon import (
     alternatives,
 )
 from memory_core.text.time.mentions import (
+    BEGINNING,
     Mention,
+    begins,
     day_of_month,
     is_certain,
     on_day,
@@ -60,17 +62,44 @@ def resolve(text: str, said_at: float) -> tuple[str, ...]:
     ISO 8601 by the precision named: "2024-05-07", "2024-05", "2024". In order of the text, without
     repeats, at most 32. Understands English and the basics of German.
     """
-    today = day_of(said_at)
     found: dict[str, None] = {}
+    for _, written in _resolved(text, said_at):
+        found[written] = None
+        if len(found) >= MOST_DATES:
+            break
+    return tuple(found)
+
+
+def begun(text: str, said_at: float) -> str:
+    """The last date, as from resolve, from which on *text* says that something holds; "" for none.
+
+    "The rent is 1260 from October", "as of Monday", "ab dem 1. Mai".
+    """
+    places = [
+        (match.start(), match.end())
+        for match in _BEGINNING.finditer(text)
+        if begins(text, match.start())
+    ]
+    named = [
+        written
+        for place, written in _resolved(text, said_at)
+        if any(start <= place <= end for start, end in places)
+    ]
+    return named[-1] if named else ""
+
+
+_BEGINNING = lazy_pattern(BEGINNING, re.IGNORECASE)
+
+
+def _resolved(text: str, said_at: float) -> Iterator[tuple[int, str]]:
+    """The place of each date that *text* names, and that date as in resolve."""
+    today = day_of(said_at)
     for place, mention in mentions(text, today):
         if mention.year == 0:
             direction = tense(text, place)
             unsure = direction < 0 and mention.day > 0 and not is_certain(text, place)
             mention = _with_year(mention, today, direction, unsure=unsure)
-        found[_written(mention)] = None
-        if len(found) >= MOST_DATES:
-            break
-    return tuple(found)
+        yield place, _written(mention)
 
 
 def _written(mention: Mention) -> str:

@@ -303,3 +303,45 @@ def is_about_past(text: str, place: int) -> bool:
     """True when the clause up to *place* is about the past and not about the future."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     return _PAST.search(before) is not None and _FUTURE.search(before) is None
+
+
+BEGINNING = (
+    r"\b(?:as (?:of|from)|(?:starting|beginning)(?: on| in| from)?|effective(?: from)?"
+    r"|ab(?: dem| der)?|from)(?: the)? "
+)
+"""What may stand before the day from which something holds."""
+_FROM = lazy_pattern(r"from\b", re.IGNORECASE)
+_ON_FROM_IT = lazy_pattern(
+    r"from (?:the |next )?(?:[0-9]{1,2}(?:st|nd|rd|th|\.)? (?:of )?)?[a-z]{3,12}"
+    r" on(?:wards?\b|\b(?! (?:the|a|my|our|his|her|their)\b))",
+    re.IGNORECASE,
+)
+_OPENS = lazy_pattern(r"(?:^|,)\s*(?:(?:and|but|so|also|then) )?$", re.IGNORECASE)
+_STATES = lazy_pattern(
+    r"\b(?:is|are|am|be|will|shall|can|may|must)\b|['’](?:s|re|m|ll)\b"
+    r"|[0-9](?: ?(?:%|€|\$|£|k|h|am|pm|percent|euros?|eur|dollars?|pounds?|quid|francs?|hours?|mins?"
+    r"|minutes?|days?|people))?(?: (?:a|an|per|each|every) [a-z]{1,12})? $",
+    re.IGNORECASE,
+)
+"""In the clause before "from": how something is or will be, or how much."""
+_OF_A_THING = lazy_pattern(
+    r"\b(?:the|this|that|these|those|my|our|your|his|her|its|their|some|any|all|an?)"
+    r"(?: (?!(?:is|are|am|be|will|shall|can|may|must)\b)[\w'’-]{1,30}){0,2}"
+    r" (?!(?:day|night|week|month|year|hour)s? $)[a-z'’-]{1,30} $",
+    re.IGNORECASE,
+)
+"""A thing right before "from", which is of that day: "the letter from Monday"."""
+
+
+def begins(text: str, place: int) -> bool:
+    """True when BEGINNING at *place* tells from when on something holds.
+
+    "The rent is 1260 from October" does; "the letter from Monday" tells of when it is. What goes on
+    to say until when ("from May to July") does not.
+    """
+    if _FROM.match(text, place) is None:
+        return True
+    before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
+    if _OPENS.search(before) or _ON_FROM_IT.match(text, place):
+        return True
+    return _STATES.search(before) is not None and _OF_A_THING.search(before) is None

@@ -24,9 +24,12 @@ from memory_core.text.time.lexicon import (
     alternatives,
 )
 from memory_core.text.time.mentions import (
+    BEGINNING,
     Mention,
+    begins,
     day_of_month,
     is_about_past,
+    is_certain,
     known,
     month_from,
     on_day,
@@ -325,9 +328,25 @@ def _weekday_and_day(match: re.Match[str], today: date) -> list[Mention]:
 
 def _numbered_day(match: re.Match[str], today: date) -> list[Mention]:
     """ "On the 12th": the next such day, the last one where its clause speaks of the past."""
+    if match["begun"] and not begins(match.string, match.start()):
+        return []
     ends = match["until"] is not None
     past = not ends and tense(match.string, match.start()) < 0
     return day_of_month(int(match["day"]), today, past=past)
+
+
+def _month_begun(match: re.Match[str], today: date) -> list[Mention]:
+    """ "From October": the next one, where the clause does not speak of the past."""
+    if not begins(match.string, match.start()):
+        return []
+    month = MONTHS[match["month"].lower()]
+    if is_certain(match.string, match.start()):
+        return [Mention(0, month)]
+    return known(today.year + (month < today.month), month)
+
+
+def _weekday_begun(match: re.Match[str], today: date) -> list[Mention]:
+    return _weekday_by_tense(match, today) if begins(match.string, match.start()) else []
 
 
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
@@ -394,6 +413,9 @@ _IN_MONTH = (
     r"(?:\b(?:in|during|early|late|mid|(?:end|beginning|start|middle|month|rest) of|im"
     r"|anfang|mitte|ende|every)[ -]|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bseit ))"
 )
+
+_NO_RANGE_AFTER = r"(?! ?(?:-|–|(?:to|until|till|through|and|or|bis|und|oder)\b))"
+"""Not where a range or a list goes on: "from October to April"."""
 
 _NO_COUNT = (
     r"(?:st|nd|rd|th)?\b(?![.,:][0-9]|%"
@@ -507,6 +529,7 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     ),
     (_MONTH_WORDS, _rule(rf"{_DIRECTION} {_MONTH}"), _directed_month),
     (_MONTH_WORDS, _rule(rf"{_IN_MONTH}{_MONTH}"), _month_alone),
+    (_MONTH_WORDS, _rule(rf"{BEGINNING}{_MONTH}{_NO_RANGE_AFTER}"), _month_begun),
     (
         _WEEKDAY_WORDS,
         _rule(rf"{_DIRECTION} (?:week|woche),? (?:on |am )?{_ONE_WEEKDAY}"),
@@ -561,9 +584,15 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         _weekday_by_tense,
     ),
     (
+        _WEEKDAY_WORDS,
+        _rule(rf"{BEGINNING}{_ONE_WEEKDAY}{_NO_RANGE_AFTER}"),
+        _weekday_begun,
+    ),
+    (
         _DIGITS,
         _rule(
-            r"\b(?:on|(?P<until>by|until|till)) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b"
+            rf"(?:\b(?:on|(?P<until>by|until|till)) the |(?P<begun>{BEGINNING}))"
+            r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b"
             r"(?![-/]|\s+(?:of|and|or|each|every|floor|time|birthday|street|avenue|anniversary|day"
             r"|week|month|hole|page|line|row|place|century|grade|attempt|try|element|one)\b)"
         ),
@@ -572,7 +601,7 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     (
         _DIGITS,
         _rule(
-            r"\b(?:am|vom|ab(?: dem)?|(?P<until>bis(?: zum)?)) (?P<day>[0-3]?[0-9])\."
+            r"\b(?:am|vom|(?P<begun>ab(?: dem)?)|(?P<until>bis(?: zum)?)) (?P<day>[0-3]?[0-9])\."
             r"(?=\s*(?:[,;)!?\n]|$)|\s+(?-i:um|ab|gegen|bis|ist|sind|hat|habe|kommt|war|wird|haben"
             r"|muss|müssen|ich|wir|er|sie|es)\b)"
         ),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from calendar import monthrange
 from collections.abc import Sequence
@@ -75,9 +76,20 @@ def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
         end = _length(text, said_at)
     if end is None:
         end = _period(text, said_at)
-    if end is None or end <= said_at or (start is not None and start > end):
+    if end is None:
+        start = None
+    elif end <= said_at or (start is not None and start > end):
         return None, None
-    return start, end
+    return start if start is not None else _beginning(text, said_at, end), end
+
+
+def _beginning(text: str, said_at: float, end: float | None) -> float | None:
+    """The day from which on *text* says that something will hold, before *end*: "from May on"."""
+    if "?" in text:
+        return None
+    named = dates.begun(text, said_at)
+    start = moment(named, "from")[0] if named else said_at
+    return start if said_at < start < (math.inf if end is None else end) else None
 
 
 def of_days(text: str, named: Sequence[str]) -> bool:
