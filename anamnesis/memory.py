@@ -82,6 +82,7 @@ class Narrow(TypedDict, total=False):
     explain: bool
     rehearse: bool
     elsewhere: bool
+    project: str
     cut: bool
     topic: str
     entity: str

@@ -48,11 +48,18 @@ def wrap(
             "give a client of openai >= 3 or anthropic >= 2, which speak httpx2",
         )
     companion = companion_of(memory, session)
+    # what a request begins with is added where it is built; the rest is done where own sends it
+    same: dict[str, Any] = {
+        "timeout": own.timeout,
+        "headers": own.headers,
+        "params": own.params,
+        "cookies": own.cookies.jar,
+    }
     if isinstance(own, httpx2.AsyncClient):
         later = _AsyncHeard(own, companion)
-        return copy(http_client=httpx2.AsyncClient(transport=later, timeout=own.timeout))
+        return copy(http_client=httpx2.AsyncClient(transport=later, **same))
     heard = _Heard(own, companion)
-    return copy(http_client=httpx2.Client(transport=heard, timeout=own.timeout))
+    return copy(http_client=httpx2.Client(transport=heard, **same))
 
 
 def companion_of(memory: Memory | AsyncMemory | None, session: str) -> Companion:

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from memory_core.lifecycle import retention
-from memory_core.recall import rivals, spreading
+from memory_core.recall import asked, rivals, spreading
 from memory_core.recall.answer import MOST_REJECTED, Chosen, Rejected, Why
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
@@ -24,7 +24,7 @@ from memory_core.storage.view import View
 RECENCY_HALF_LIFE_DAYS = 30.0
 """Of the recency that is shown; ranking does not use it."""
 
-SELDOM = (Preferences.name, rivals.NAME)
+SELDOM = (Preferences.name, asked.NAME, rivals.NAME)
 """Columns that are shown only where they add something: 0.0 would read as a weak preference."""
 
 MOST_OUTSIDE = 3

@@ -15,7 +15,7 @@ from memory_core.embedding.base import Profile
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import EVIDENCE, RecallRequest, Weights
-from memory_core.records import FACT_KINDS, KINDS, VISIBILITIES, Identity
+from memory_core.records import FACT_KINDS, KINDS, PROJECT, VISIBILITIES, Identity
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import Match
@@ -47,6 +47,7 @@ class Query:
     explain: bool = False
     rehearse: bool = True
     elsewhere: bool = False
+    project: str = ""
     """No memory of the session itself is an answer."""
     cut: bool = False
     """What is far behind the best is no answer."""
@@ -86,6 +87,7 @@ def checked(request: RecallRequest) -> Query:
         explain=validation.flag(request.explain, "explain"),
         rehearse=validation.flag(request.rehearse, "rehearse"),
         elsewhere=validation.flag(request.elsewhere, "elsewhere"),
+        project=validation.label(request.project, "project"),
         cut=validation.flag(request.cut, "cut"),
         topic=validation.text(request.topic, "topic", validation.QUERY_CHARS),
         entity=validation.text(request.entity, "entity", validation.QUERY_CHARS),
@@ -268,6 +270,9 @@ def _filters(view: View, query: Query) -> dict[str, Mask]:
         passing["until"] = columns.occurred_at <= query.until
     if query.tags:
         passing["tags"] = np.all([tagged(columns, tag) for tag in query.tags], axis=0)
+    if query.project:
+        here = tagged(columns, f"{PROJECT}{query.project}")
+        passing["project"] = here | ~columns.tagged_as(lambda each: each.startswith(PROJECT))
     if query.topic:
         passing["topic"] = columns.called(query.topic, "topic")
     if query.importance:

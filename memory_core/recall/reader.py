@@ -22,6 +22,7 @@ from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Mind, Sessions
 from memory_core.recall import (
     answer,
+    asked,
     candidates,
     confidence,
     pending,
@@ -254,6 +255,7 @@ class Reader:
         stop_if_abandoned()
         scored = spreading.spread(view, cues, scored, allowed.searched)
         scored = selection.amended(view, cues, scored)
+        scored = asked.behind(view, cues, scored)
         scored = rivals.newest_first(view, cues, scored, self._documents)
         selected = selection.choose(view, cues, scored, self._documents)
         chosen = Chosen(

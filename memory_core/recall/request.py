@@ -37,9 +37,10 @@ class RecallRequest:
     `session` is the current conversation, whose last five turns are returned as `recent`; with
     `elsewhere` no memory of that conversation is an answer. `context` is how many neighbours of
     each hit are returned, 0 to 5. `explain` adds why each hit was chosen, and the best rejected
-    candidates. Without `rehearse` the recall is read-only: it changes no access count and no
-    working memory. With `cut` what is far behind the best is no answer; see `selection.SHARE`.
-    `weights` are what else counts than the evidence.
+    candidates. With `project`, a name, no memory that is tagged as another project's is an answer.
+    Without `rehearse` the recall is read-only: it changes no access count and no working memory.
+    With `cut` what is far behind the best is no answer; see `selection.SHARE`. `weights` are what
+    else counts than the evidence.
     """
 
     query: str
@@ -57,6 +58,7 @@ class RecallRequest:
     explain: bool = False
     rehearse: bool = True
     elsewhere: bool = False
+    project: str = ""
     cut: bool = False
     topic: str = ""
     entity: str = ""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import listed, words
+from memory_core.text.words import is_german, listed, words
 
 LEXICON = Path(__file__).parent / "data" / "vader.txt"
 """A word and its mean rating from -4 to 4 a line."""
@@ -85,7 +85,8 @@ class Sentiment:
 def sentiment(text: str) -> Sentiment:
     """The sentiment of *text*; zeros and no emotions for a plain one."""
     head = text[:HEAD_CHARS]
-    rated = _rated(words(head))
+    spoken = words(head)
+    rated = [] if is_german(spoken) else _rated(spoken)  # "die" and "war" are no English words
     if not rated:
         return Sentiment()
     total = sum(rating for _, rating in rated)

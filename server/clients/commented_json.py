@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 _REMARK = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r'("(?:\\.|[^"\\])*")|,(?=\s*[}\]])')
 _SPACE = re.compile(r"\s*")
-_STEP = "  "
+_INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 _DECODER = json.JSONDecoder()
 
 
@@ -33,7 +33,9 @@ def changed(text: str, wanted: Mapping[str, Any]) -> str:
     """*text*, an object, with as few spans replaced as make its value *wanted*."""
     bare = _without_remarks(text)
     strict = _strict(bare)
-    edits = sorted(_edits(text, bare, strict, strict.index("{"), wanted), reverse=True)
+    indented = _INDENT.search(bare)
+    step = indented[1] if indented else "  "
+    edits = sorted(_edits(text, bare, strict, strict.index("{"), wanted, step), reverse=True)
     for start, end, instead in edits:
         text = text[:start] + instead + text[end:]
     return text
@@ -50,7 +52,7 @@ def _strict(bare: str) -> str:
 
 
 def _edits(
-    text: str, bare: str, strict: str, start: int, wanted: Mapping[str, Any]
+    text: str, bare: str, strict: str, start: int, wanted: Mapping[str, Any], step: str
 ) -> Iterator[tuple[int, int, str]]:
     """Spans of the object at *start*, and their new texts."""
     members = list(_members(strict, start))
@@ -61,24 +63,65 @@ def _edits(
             first, done = _cut(text, bare, done, member)
             yield first, done, ""
         elif isinstance(member.value, dict) and isinstance(wanted[member.name], dict):
-            yield from _edits(text, bare, strict, member.start, wanted[member.name])
+            yield from _edits(text, bare, strict, member.start, wanted[member.name], step)
             done = member.end
         else:
             if member.value != wanted[member.name]:
-                value = _written(wanted[member.name], _margin(bare, member.key))
-                yield member.start, member.end, value
+                yield from _edits_of_value(bare, strict, member, wanted[member.name], step)
             done = member.end
     added = wanted.keys() - {member.name for member in members}
     if not added:
         return
     outer = _margin(bare, start)
-    inner = _margin(bare, members[0].key) if members else outer + _STEP
+    if members and "\n" not in text[start : members[0].key]:
+        here = [
+            f"{json.dumps(name)}: {_written(value, outer, step)}"
+            for name, value in wanted.items()
+            if name in added
+        ]
+        yield members[0].key, members[0].key, ", ".join(here) + (", " if kept else "")
+        return
+    inner = _margin(bare, members[0].key) if members else outer + step
     lines = [
-        f"\n{inner}{json.dumps(name)}: {_written(value, inner)}"
+        f"\n{inner}{json.dumps(name)}: {_written(value, inner, step)}"
         for name, value in wanted.items()
         if name in added
     ]
     yield start + 1, start + 1, ",".join(lines) + ("," if kept else f"\n{outer}")
+
+
+def _edits_of_value(
+    bare: str, strict: str, member: _Member, wanted: Any, step: str
+) -> Iterator[tuple[int, int, str]]:
+    """What makes the value of *member* the *wanted* one; entries of a list that stay are kept."""
+    margin = _margin(bare, member.key)
+    lists = isinstance(member.value, list) and isinstance(wanted, list) and wanted
+    items = list(_items(strict, member.start)) if lists else []
+    known = [item.value for item in items]
+    if items and wanted[: len(known)] == known:
+        inner = _margin(bare, items[-1].key)
+        inner += step if inner == margin else ""
+        added = (f",\n{inner}{_written(value, inner, step)}" for value in wanted[len(known) :])
+        yield items[-1].end, items[-1].end, "".join(added)
+    elif items and wanted == [value for value in known if value in wanted]:
+        last = max(place for place, value in enumerate(known) if value in wanted)
+        for item in items[:last]:
+            if item.value not in wanted:
+                yield item.key, _after_space(bare, item.end) + 1, ""
+        yield items[last].end, items[-1].end, ""
+    else:
+        yield member.start, member.end, _written(wanted, margin, step)
+
+
+def _items(strict: str, start: int) -> Iterator[_Member]:
+    """The entries of the list at *start*, without names."""
+    at = _after_space(strict, start + 1)
+    while strict[at] != "]":
+        value, end = _DECODER.raw_decode(strict, at)
+        yield _Member("", value, at, at, end)
+        at = _after_space(strict, end)
+        if strict[at] == ",":
+            at = _after_space(strict, at + 1)
 
 
 def _members(strict: str, start: int) -> Iterator[_Member]:
@@ -101,11 +144,13 @@ def _cut(text: str, bare: str, done: int, member: _Member) -> tuple[int, int]:
         return (before if before >= 0 else member.key), member.end
     line = text.rfind("\n", done, member.key)
     around = text[line : member.key] + text[comma + 1 :].partition("\n")[0]
-    return (line if line >= 0 and not around.strip() else member.key), comma + 1
+    if line >= 0 and not around.strip():
+        return line, comma + 1
+    return member.key, comma + 1 + (text[comma + 1 : comma + 2] == " ")
 
 
-def _written(value: Any, margin: str) -> str:
-    return json.dumps(value, indent=_STEP, ensure_ascii=False).replace("\n", f"\n{margin}")
+def _written(value: Any, margin: str, step: str) -> str:
+    return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{margin}")
 
 
 def _margin(text: str, at: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import re
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, MutableMapping
@@ -23,7 +22,8 @@ BACKUP = ".anamnesis-backup"
 TOML = ".toml"
 """The suffix of files that are not JSON."""
 
-_INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+_MARK = "\ufeff"
+"""With which Windows programs may begin a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ class Edited:
 def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
     """Apply *change* to the object in *path*; returns both texts and writes nothing.
 
-    The file is TOML by its name, else JSON with or without comments. Order, comments, indentation
-    and the last newline are kept. Raises InvalidInput when the file cannot be understood, and
-    ReadOnly when it cannot be read.
+    The file is TOML by its name, else JSON with or without comments. Order, comments, indentation,
+    the ends of lines and what else is not changed are kept. Raises InvalidInput when the file
+    cannot be understood, and ReadOnly when it cannot be read.
     """
     before = _read(path)
     content = parsed(path, before)
@@ -53,7 +53,12 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
     change(content)
     if content == held:
         return Edited(path, before, before)
-    after = _changed(path, before or "", content)
+    mark = _MARK if (before or "").startswith(_MARK) else ""
+    text = (before or "").removeprefix(_MARK)
+    ends_like_windows = "\r\n" in text
+    after = mark + _changed(path, text.replace("\r\n", "\n"), content)
+    if ends_like_windows:
+        after = after.replace("\n", "\r\n")
     if _holds(path, after) != content:
         raise InvalidInput(
             f"{path} is written in a way that cannot be changed safely; it was left as it is",
@@ -69,10 +74,6 @@ def _changed(path: Path, before: str, content: dict[str, Any]) -> str:
     if path.suffix == TOML:
         text = _changed_toml(before, content)
         return text if _holds(path, text) == content else _changed_toml(before, content, anew=True)
-    if _is_plain(before):
-        indent = _INDENT.search(before)
-        text = json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False)
-        return text + ("\n" if before.endswith("\n") else "")
     return commented_json.changed(before, content)
 
 
@@ -95,6 +96,7 @@ def parsed(path: Path, text: str | None) -> dict[str, Any]:
     """The object that *text*, the file *path*, holds; empty for no text. Raises InvalidInput."""
     if text is None or not text.strip():
         return {}
+    text = text.removeprefix(_MARK)
     kind = "TOML" if path.suffix == TOML else "JSON"
     try:
         content = tomllib.loads(text) if kind == "TOML" else commented_json.parsed(text)
@@ -126,14 +128,6 @@ def _changed_toml(before: str, content: dict[str, Any], *, anew: bool = False) -
         return ""
 
 
-def _is_plain(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _merge(table: MutableMapping[str, Any], wanted: Mapping[str, Any]) -> None:
     """Make *table* hold what *wanted* holds; what is equal already keeps its text."""
     import tomlkit
@@ -144,7 +138,8 @@ def _merge(table: MutableMapping[str, Any], wanted: Mapping[str, Any]) -> None:
         held = table.get(name)
         if isinstance(value, Mapping):
             if not isinstance(held, MutableMapping):
-                table[name] = tomlkit.table(is_super_table=not _has_plain(value))
+                bare = bool(value) and not _has_plain(value)
+                table[name] = tomlkit.table(is_super_table=bare)
             _merge(table[name], value)
         elif held != value:
             table[name] = value

@@ -187,14 +187,14 @@ class Hooks:
 
     def _recalled(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
         """What is worth saying about *prompt*, other projects' last; mostly ""."""
-        session = session_of(payload)
-        found = remind(self._memory, who, prompt, session, self._told.of(who, session))
+        session, mine = session_of(payload), self._project(who, payload)
+        told = self._told.of(who, session)
+        found = remind(self._memory, who, prompt, session, told, mine.removeprefix(TAG))
         if found is None:
             return ""
-        mine = self._project(who, payload)
         hits = sorted(found.hits, key=lambda hit: _of_other_project(hit.memory.tags, mine))[:HITS]
-        told = tuple(_without_tag(hit, mine) for hit in hits)
-        text, count = self._fenced(replace(found, hits=told), PROMPT_CHARS)
+        shown = tuple(_without_tag(hit, mine) for hit in hits)
+        text, count = self._fenced(replace(found, hits=shown), PROMPT_CHARS)
         self._told.note(who, session, [hit.memory.id for hit in hits[:count]])
         return text
 

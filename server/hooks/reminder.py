@@ -6,19 +6,23 @@ stands near the best counts, and nothing that the conversation knows already.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import cache
 from math import exp
 from typing import TYPE_CHECKING
 
 from memory_core.beliefs import question, quoted, relevance
+from memory_core.recall.asked import only_asks
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Hit, Identity, Recollection
+from memory_core.records import PROJECT, Hit, Identity, Recollection, projects_of
 from memory_core.scoring.calibration import feeling
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.everyday import EVERYDAY, TELLING
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.words import words
 from memory_core.validation import QUERY_CHARS
@@ -88,9 +92,47 @@ class Told:
 
 
 def remind(
-    memory: Memory, who: Identity, prompt: str, session: str, told: frozenset[str]
+    memory: Memory,
+    who: Identity,
+    prompt: str,
+    session: str,
+    told: frozenset[str],
+    project: str = "",
 ) -> Recollection | None:
     """What *prompt* brings to mind, its hits best first; None for nothing worth saying.
+
+    What is of *project* or of none comes first where it is worth saying by itself; what a prompt
+    asks of "this repository" is of no other one. The rest is as in _brought.
+    """
+    found = _brought(memory, who, prompt, session, told, "")
+    if found is None or not project:
+        return found
+    mine = frozenset((f"{PROJECT}{project}".casefold(),))
+    others = [hit for hit in found.hits if projects_of(hit.memory.tags) - mine]
+    if not others:
+        return found
+    here = _brought(memory, who, prompt, session, told, project)
+    if _HERE.search(prompt):
+        return here
+    return found if here is None else replace(here, hits=(*here.hits, *others))
+
+
+_HERE = lazy_pattern(
+    r"\b(?:this|our|the current|diese[mrs]?|(?:in |im )?aktuelle[mnrs]?) (?:git )?"
+    r"(?:repo(?:sitory|sitorium)?|project|projekt|code ?base|workspace|app|service|package)\b",
+    re.IGNORECASE,
+)
+
+
+def _brought(
+    memory: Memory,
+    who: Identity,
+    prompt: str,
+    session: str,
+    told: frozenset[str],
+    project: str,
+) -> Recollection | None:
+    """What *prompt* brings to mind, of no other *project* than one that is given.
 
     Its confidence is how likely that helps, where recall's is how likely it answers: a prompt
     mostly asks for something else. Without what stands in *session* itself, and without *told*.
@@ -104,11 +146,16 @@ def remind(
     memory.wait_ready(READY_SECONDS)
     wanted = min(50, 2 * HITS + len(told))
     found = memory.recall(
-        who, RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0)
+        who,
+        RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0, project=project),
     )
     said = [prompt, *(turn.text for turn in found.recent)]
     every = found.hits or found.partial
-    hits = [hit for hit in every if not _says_again(hit, said, rare)]
+    hits = [
+        hit
+        for hit in every
+        if not (only_asks(prompt, hit.memory.text) or _says_again(hit, said, rare))
+    ]
     if not hits:
         return None
     known = {term for term in rare if held[term] and (_is_number(term) or not term.isdigit())}
@@ -130,6 +177,8 @@ def remind(
         and not hit.memory.superseded_by
         and (read or _holds(hit, known))
     )
+    first = {hit.memory.id for hit in kept[:1]}
+    kept = tuple(hit for hit in kept if first.isdisjoint(hit.memory.derived_from))  # says it again
     return Recollection(True, round(likely, 3), feeling(likely), kept) if kept else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from urllib.parse import urlsplit
 
 import anyio.to_thread
@@ -88,7 +89,8 @@ class _Proxy:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with httpx2.AsyncClient(timeout=TIMEOUT) as client:
+        nobodys = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+        async with httpx2.AsyncClient(timeout=TIMEOUT, cookies=nobodys) as client:
             client.headers.clear()  # nothing is asked for but what the program asks for
             self._client = client
             yield
@@ -99,10 +101,10 @@ class _Proxy:
         if isinstance(who, Response):
             return who
         if {".", ".."} & set(request.path_params["path"].split("/")):
-            return problems.problem(404, "a path with . or .. leads nowhere", "name it in full")
+            return _refused(404, "a path with . or .. leads nowhere", "name it in full")
         content = await _body(request)
         if content is None:
-            return problems.problem(
+            return _refused(
                 413, f"the body is over {MOST_BODY // 2**20} MiB", "send less, or smaller pictures"
             )
         exchange = await self._asked(request, who, content)
@@ -111,14 +113,14 @@ class _Proxy:
         sent = client.build_request(
             request.method,
             self._address(request),
-            headers=[(n, v) for n, v in request.headers.items() if n not in _NOT_SENT],
+            headers=[(n, v) for n, v in request.headers.raw if _name(n) not in _NOT_SENT],
             content=exchange.content if exchange else content,
         )
         try:
             response = await client.send(sent, stream=True)
         except httpx2.HTTPError as problem:
             log.warning("the model API cannot be reached: %s", type(problem).__name__)
-            return problems.problem(
+            return _refused(
                 502, "the model API cannot be reached", "check --upstream and the network"
             )
         heard = exchange if response.status_code == 200 else None
@@ -126,7 +128,7 @@ class _Proxy:
         answer.raw_headers = [
             (name.lower(), value)
             for name, value in response.headers.raw
-            if name.decode("latin-1").lower() not in _ONE_HOP
+            if _name(name) not in _ONE_HOP
         ]
         return answer
 
@@ -166,11 +168,11 @@ class _Proxy:
         if self._tokens is None:
             host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
             if "origin" in request.headers or not is_loopback(host):
-                return problems.problem(
+                return _refused(
                     403, "web pages and other host names are refused", "call it as 127.0.0.1"
                 )
             if peer.is_of_another_user(request.scope.get("client"), request.scope.get("server")):
-                return problems.problem(
+                return _refused(
                     403,
                     "without tokens only the user who started the proxy may call it",
                     "start one of your own",
@@ -181,14 +183,27 @@ class _Proxy:
         try:
             grant = self._tokens.find(given)
         except MemoryCoreError as problem:
-            return problems.of_error(problem)
+            status = problems.STATUS.get(problem.code, 500)
+            return _refused(status, problem.problem, problem.next_step, code=problem.code)
         if grant is None or not {"read", "write"} <= set(grant.rights):
-            return problems.problem(
+            return _refused(
                 401,
                 "no token of the memory with the rights read and write",
                 "send X-Anamnesis-Token, or end the base URL with /token/TOKEN/v1",
             )
         return Identity(grant.agent, grant.team, frozenset(grant.rights), grant.encode)
+
+
+def _refused(status: int, detail: str, next_step: str, *, code: str = "") -> Response:
+    """The refusal as everywhere, and as the clients of model APIs read it: in `error`."""
+    kind = code or problems.CODES.get(status, "api_error")
+    said = {"type": kind, "message": f"{detail}; {next_step}"}
+    return problems.problem(status, detail, next_step, code=code, error=said)
+
+
+def _name(raw: bytes) -> str:
+    """The name of a header, in small letters."""
+    return raw.decode("latin-1").lower()
 
 
 async def _body(request: Request) -> bytes | None:

@@ -146,6 +146,7 @@ class Recall(Body):
     context: Whole = Field(1, ge=0, le=CONTEXT_MOST, description="neighbours each side")
     explain: bool = Field(False, description="add why each was chosen, and the best rejected")
     elsewhere: bool = Field(False, description="no memory of `session` is an answer")
+    project: Label = Field("", description="no memory of another project is an answer")
     cut: bool = Field(False, description="what is far behind the best is no answer")
     rehearse: bool = Field(True, description="false: read-only, changes no access count")
     weights: RecallWeights = RecallWeights()

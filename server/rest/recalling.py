@@ -111,6 +111,7 @@ def recall_request(body: bodies.Recall) -> RecallRequest:
         context=body.context,
         explain=body.explain,
         elsewhere=body.elsewhere,
+        project=body.project,
         cut=body.cut,
         rehearse=body.rehearse,
         weights=Weights(**body.weights.model_dump()),

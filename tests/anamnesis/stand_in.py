@@ -20,6 +20,7 @@ class Model:
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.tools = 0
         """So many of the next answers are calls of the tool look."""
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -148,6 +149,7 @@ def model(processes: Any) -> Iterator[Model]:
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))
             one.bodies.append(content)
+            one.paths.append(self.path)
             one.headers.append({name.lower(): value for name, value in self.headers.items()})
             body = json.loads(content)
             whole, events = ANSWERS[self.path.partition("?")[0]]

@@ -420,6 +420,34 @@ def test_an_answer_that_an_async_transport_read_is_passed_on(own: Memory, wrap: 
     assert kept(own)["assistant"] == SAID
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_what_the_clients_own_requests_begin_with_is_kept(
+    later: bool, own: Memory, model: Any
+) -> None:
+    same: dict[str, Any] = {
+        "headers": {"X-Org": "acme"},
+        "params": {"tenant": "north"},
+        "cookies": {"lb": "7"},
+    }
+    made: dict[str, Any] = {"api_key": KEY, "base_url": f"{model.url}/v1"}
+
+    async def ask() -> None:
+        client = openai.AsyncOpenAI(http_client=openai.DefaultAsyncHttpxClient(**same), **made)
+        async with anamnesis.wrap(client, own) as wrapped:
+            await wrapped.chat.completions.create(model="m", messages=[user(PROMPT)])  # type: ignore[list-item]
+
+    if later:
+        asyncio.run(ask())
+    else:
+        client = openai.OpenAI(http_client=openai.DefaultHttpxClient(**same), **made)
+        with anamnesis.wrap(client, own) as wrapped:
+            create(wrapped, [user(PROMPT)])
+    sent = model.headers[0]
+    assert (sent["x-org"], sent["cookie"]) == ("acme", "lb=7")
+    assert model.paths[0].endswith("?tenant=north")
+    assert FACT in model.bodies[0].decode()
+
+
 def test_an_answer_whose_end_was_not_seen_is_not_kept(own: Memory, wrap: Wrap, model: Any) -> None:
     client = wrap(chatting(model))
     model.breaks = True

@@ -59,9 +59,38 @@ def answers(memory: Memory, told: dict[str, str], asked: str) -> list[str]:
     return [hit.memory.text for hit in found.hits if hit.memory.text in told.values()]
 
 
+ANNOUNCED = {
+    "2026-03-10": "Our flat is on the third floor, and the rent is 1450 euros warm.",
+    "2026-08-20": "Turns out the rent goes up to 1520 from October, the letter came today.",
+}
+VERSIONS = {
+    "2026-03-10": "the heron server runs Postgres 15",
+    "2026-05-10": "the heron server has 64 GB of memory",
+    "2026-10-10": "the heron server runs Postgres 16 now",
+}
+
+
+def test_what_is_announced_is_told_with_the_day_from_which_it_holds(memory: Memory) -> None:
+    told = answers(memory, ANNOUNCED, "how much is our rent?")
+    assert told == [ANNOUNCED["2026-08-20"], ANNOUNCED["2026-03-10"]]
+    found = memory.recall(ME, RecallRequest("how much is our rent?", k=4))
+    assert found.hits[1].doubtful_since == at("2026-10-01")
+    (pair,) = memory.doubts(ME)
+    memory.resolve(ME, pair.older.id, pair.newer.id, "newer-holds")
+    assert memory.get(ME, pair.older.id).valid_until == at("2026-10-01")
+
+
 @pytest.mark.parametrize(
     ("told", "asked", "day"),
     [
+        (ANNOUNCED, "what was our rent in the summer?", "2026-03-10"),
+        (ANNOUNCED, "what was our rent in september?", "2026-03-10"),
+        (ANNOUNCED, "what was our rent in october?", "2026-08-20"),
+        (
+            VERSIONS,
+            "which version of Postgres did the heron server have in the summer?",
+            "2026-03-10",
+        ),
         (RENT, "how much was the rent in march?", "2026-03-10"),
         (RENT, "what was the rent in july?", "2026-06-10"),
         (RENT, "what was the rent in june?", "2026-06-10"),

@@ -27,6 +27,10 @@ def commented(draw: st.DrawFn, value: Any) -> str:
     def gap() -> str:
         return draw(st.sampled_from(_REMARKS))
 
+    if isinstance(value, list):
+        trailing = "," if value and draw(st.booleans()) else ""
+        entries = [f"{gap()}{commented(draw, each)}{gap()}" for each in value]
+        return "[" + ",".join(entries) + trailing + gap() + "]"
     if not isinstance(value, dict):
         return json.dumps(value)
     members = [
@@ -57,6 +61,17 @@ def test_what_is_added_and_taken_out_again_leaves_the_text_as_it_was(
     removed = commented_json.changed(added, held)
     assert removed.count("mine") == text.count("mine")
     assert commented_json.parsed(removed) == held
+
+
+@given(st.data(), st.lists(_VALUES, min_size=1, max_size=3), st.lists(st.integers(), max_size=2))
+def test_entries_that_join_a_list_and_leave_it_leave_the_text_as_it_was(
+    data: st.DataObject, held: list[Any], ours: list[int]
+) -> None:
+    text = data.draw(st.composite(lambda draw: commented(draw, {"hooks": held}))())
+    mine = [{"ours": number} for number in ours]
+    joined = commented_json.changed(text, {"hooks": [*held, *mine]})
+    assert commented_json.parsed(joined) == {"hooks": [*held, *mine]}
+    assert commented_json.changed(joined, {"hooks": held}) == text
 
 
 @pytest.mark.parametrize("text", ["{ // open", "{'a' 1}", "[1", ""])

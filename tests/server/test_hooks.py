@@ -345,6 +345,61 @@ def test_small_talk_is_not_captured(memory: Memory) -> None:
     assert memory.listing(ME) == []
 
 
+PORTS = {
+    "harbour": "We use pnpm, never npm. The API is on port 4000 and Postgres on 5544.",
+    "lighthouse": "We use Poetry and Postgres listens on 5432, the API on port 8000 here.",
+}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mine", "told"),
+    [
+        ("Which port does Postgres use in this repo?", "lighthouse", ["lighthouse"]),
+        ("do we use pnpm or Poetry in this project?", "lighthouse", ["lighthouse"]),
+        ("Which port does Postgres use in this repo?", "mill", []),
+        ("start Postgres on the usual port", "lighthouse", ["lighthouse", "harbour"]),
+    ],
+)
+def test_the_project_of_the_prompt_comes_first(
+    memory: Memory, prompt: str, mine: str, told: list[str]
+) -> None:
+    for text in ("The choir rehearses on Mondays.", "Hakim gets a rash from wool."):
+        memory.remember(ME, RememberRequest(text))
+    answering = Hooks(memory, lambda: NOW)
+    for name, text in PORTS.items():
+        answering.answer(ME, event("UserPromptSubmit", name, prompt=text) | {"project": name})
+    asked = event("UserPromptSubmit", "new", prompt=prompt) | {"project": mine}
+    added = str(answering.answer(ME, asked))
+    places = {name: added.find(text) for name, text in PORTS.items() if text in added}
+    assert sorted(places, key=lambda name: places[name]) == told
+
+
+def test_a_summary_of_what_is_told_is_not_told_besides(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW, ends_with_it=True)
+    for text in (FACT, "The choir rehearses on Mondays.", "Hakim gets a rash from wool."):
+        answering.answer(ME, event("UserPromptSubmit", "one", prompt=text))
+    answering.answer(ME, event("SessionEnd", "one"))
+    (summary,) = memory.listing(ME, kind="summary")
+    assert FACT in summary.text
+    asked = event("UserPromptSubmit", "two", prompt=QUESTION)
+    assert str(answering.answer(ME, asked)).count(FACT) == 1
+
+
+def test_what_only_asks_the_same_is_not_told(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    for session, text in (
+        ("one", "The ladder is heavy. Where did I leave the ladder?"),
+        ("two", "The ladder leans on the shed behind the house."),
+    ):
+        answering.answer(ME, event("UserPromptSubmit", session, prompt=text))
+    for text in ("The choir rehearses on Mondays.", "Hakim gets a rash from wool."):
+        memory.remember(ME, RememberRequest(text))
+    asked = event("UserPromptSubmit", "three", prompt="where is the ladder?")
+    added = str(answering.answer(ME, asked))
+    assert "leans on the shed" in added
+    assert "is heavy" not in added
+
+
 def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
     """Another project's memories come last, but they come; another agent's never do."""
     memory.remember(ME, RememberRequest(FACT, tags=["project:lighthouse"]))

@@ -83,7 +83,7 @@ ENTRIES = {
 
 
 def read(path: Path) -> Any:
-    text = path.read_text("utf-8")
+    text = path.read_text("utf-8-sig")
     return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
 
 
@@ -204,6 +204,63 @@ def test_an_entry_is_written_once(desk: Desk, memories: Path, name: str) -> None
     assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
     assert desk.file(name).read_bytes() == before
     assert desk.file(name).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_without_a_setting_an_entry_names_none(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for variable in [each for each in os.environ if each.startswith("ANAMNESIS_")]:
+        monkeypatch.delenv(variable)
+    assert main.main(["install", name]) == 0
+    entry = clients.understood(CLIENTS[name], desk.entry(name))
+    assert (Path(entry["command"]).name, entry["args"], entry["env"]) == (
+        "anamnesis",
+        ["serve"],
+        {},
+    )
+    assert main.main(["uninstall", name]) == 0
+    assert "anamnesis" not in desk.file(name).read_text()
+
+
+INLINE = """{
+    "permissions": {"allow": ["Bash(ls:*)", "Read"], "deny": []},
+    "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo hi"}]}]},
+    "mcpServers": {"git": {"command": "git", "args": ["-C", "/srv"]}}
+}
+"""
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("claude-code", INLINE),
+        ("cursor", INLINE),
+        ("cursor", '{"mcpServers": {"git": {"command": "git"}}, "é": 1}\n'),
+        ("codex", '[mcp_servers.git]\ncommand = "git"  # mine\n'),
+    ],
+)
+def test_what_is_installed_and_taken_out_leaves_every_byte(
+    desk: Desk, name: str, text: str, end: str, mark: str
+) -> None:
+    path = desk.write(name, "")
+    settings = path.parent / ".claude" / "settings.json" if name == "claude-code" else path
+    settings.parent.mkdir(exist_ok=True)
+    before = (mark + text).replace("\n", end).encode()
+    for each in {path, settings}:
+        each.write_bytes(before)
+    assert desk.run("install", name, *(["--hooks"] if name == "claude-code" else []))[0] == 0
+    for each in {path, settings}:
+        now = each.read_bytes()
+        assert now.startswith(mark.encode())
+        assert now != before
+        assert now.count(b"\n") == now.count(end.encode())
+    assert desk.entry(name)
+    assert desk.run("uninstall", name)[0] == 0
+    for each in {path, settings}:
+        assert each.read_bytes().rstrip() == before.rstrip()
 
 
 def test_what_other_tools_hold_is_mentioned_once(

@@ -29,7 +29,17 @@ def test_texts_have_the_colour_that_a_reader_sees(text: str, sign: int, emotion:
 
 
 @pytest.mark.parametrize(
-    "text", ["The staging database is on port 5433.", "", "Der Zug fährt um acht.", "東京に行く"]
+    "text",
+    [
+        "The staging database is on port 5433.",
+        "",
+        "Der Zug fährt um acht.",
+        "東京に行く",
+        # English has "die", "war" and "hell", too
+        "Die Kita hat neue Öffnungszeiten.",
+        "War gestern im Kino.",
+        "Das Bad ist hell.",
+    ],
 )
 def test_plain_texts_are_neutral(text: str) -> None:
     assert sentiment(text) == Sentiment()

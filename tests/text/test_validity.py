@@ -35,6 +35,20 @@ SAID = 1_772_000_000.0
             "2026-03-03T00:00:00Z",
             "2026-03-09T23:59:59Z",
         ),
+        # from then on
+        ("The rent goes up to 1260 from April.", "2026-04-01T00:00:00Z", None),
+        ("From 1 April the rent will be 865.", "2026-04-01T00:00:00Z", None),
+        ("Ines is on parental leave from next week.", "2026-03-04T00:00:00Z", None),
+        ("The cleaner wants 18 an hour starting next month.", "2026-03-01T00:00:00Z", None),
+        ("Effective 2027-01-01 the notice period is 3 months.", "2027-01-01T00:00:00Z", None),
+        ("The landlord has raised it to 940 from June.", "2026-06-01T00:00:00Z", None),
+        (
+            "From 20 March until 27 March the pool is shut.",
+            "2026-03-20T00:00:00Z",
+            "2026-03-27T23:59:59Z",
+        ),
+        ("Ab dem 1. März arbeite ich in Kiel.", "2026-03-01T00:00:00Z", None),
+        ("Die Miete liegt ab Juli bei 940 Euro.", "2026-07-01T00:00:00Z", None),
     ],
 )
 def test_bounded(text: str, start: str | None, end: str | None) -> None:
@@ -64,6 +78,12 @@ def test_bounded(text: str, start: str | None, end: str | None) -> None:
         "Die Werkstatt hat Mittwoch bis Samstag geöffnet.",
         "Das Büro ist montags bis freitags besetzt.",
         "The library is open until 8 on Mondays.",
+        # since then, of then, or asked
+        "I am at Harbour from January 2026 on.",
+        "The 3 invoices from March are in the drawer.",
+        "Is the rent 1260 from April?",
+        "The desk is open from 9.",
+        "From now on I drink tea.",
         "",
     ],
 )

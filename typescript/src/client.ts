@@ -34,6 +34,9 @@ export class MemoryProblem extends Error {
 /**
  * A client of the server at `url`. Each method answers `{ data, response }`; a refusal is thrown as
  * a MemoryProblem, a server that cannot be reached as what fetch throws.
+ *
+ * What is no JSON is text: `data` of `/export`, `body` and `data` of `/import`. Read `/events`, and
+ * what is too large for one string, with `parseAs: "stream"`, an archive with `parseAs: "blob"`.
  */
 export function connect({ url, token, fetch }: Connection): Memory {
   const client = createClient<paths>({
@@ -41,10 +44,36 @@ export function connect({ url, token, fetch }: Connection): Memory {
     ...(token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } }),
     ...(fetch === undefined ? {} : { fetch }),
     querySerializer: { array: { style: "form", explode: true } },
+    bodySerializer: (body) => (isRaw(body) ? body : JSON.stringify(body)),
   });
-  client.use(refusing);
+  client.use(refusing, inItsForm);
   return client;
 }
+
+/** The bodies that are no JSON. */
+const FORMS: Record<string, string> = {
+  "/import": "application/x-ndjson",
+  "/import/file": "application/octet-stream",
+};
+
+const isRaw = (body: unknown): body is string | Blob | ArrayBuffer =>
+  typeof body === "string" || body instanceof Blob || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+
+const inItsForm: Middleware = {
+  onRequest({ request, schemaPath }) {
+    const form = FORMS[schemaPath];
+    if (form) request.headers.set("content-type", form);
+  },
+  async onResponse({ response, options }) {
+    const form = response.headers.get("content-type") ?? "application/json";
+    if (options.parseAs !== "json" || response.status >= 300 || form.includes("json") && !form.includes("ndjson")) return;
+    if (!/ndjson|^text\/(?!event-stream)/.test(form)) {
+      await response.body?.cancel();
+      throw new TypeError(`the answer is ${form}; read it with parseAs: "${form.includes("event-stream") ? "stream" : "blob"}"`);
+    }
+    return new Response(JSON.stringify(await response.text()), { status: response.status, headers: response.headers });
+  },
+};
 
 type Problem = Partial<components["schemas"]["ProblemOut"]>;
 

@@ -1928,6 +1928,12 @@ export interface components {
              */
             elsewhere?: boolean;
             /**
+             * Project
+             * @description no memory of another project is an answer
+             * @default
+             */
+            project?: string;
+            /**
              * Cut
              * @description what is far behind the best is no answer
              * @default false

@@ -47,3 +47,36 @@ test("so is that of the door, and of another server", async () => {
   const other = connect({ url, fetch: async () => new Response("<html>", { status: 502 }) });
   await assert.rejects(other.GET("/stats"), { status: 502, code: "unknown" });
 });
+
+test("what is no JSON is text", async () => {
+  const stored = await memory.POST("/memories", { body: { text: "Tilda eats gudgeon. Größe: 17 cm." } });
+  const { data: lines } = await memory.GET("/export");
+  const records = lines.trim().split("\n").map((line) => JSON.parse(line));
+  const mine = records.find(({ id }) => id === stored.data.id);
+  assert.equal(mine.text, "Tilda eats gudgeon. Größe: 17 cm.");
+  const again = await memory.POST("/import", { body: lines });
+  assert.equal(again.data.trim().split("\n").length, records.length);
+  assert.match(again.data, new RegExp(`"id": ?"${stored.data.id}"`));
+  const notes = "when,text\n2026-05-04,Tilda has three chicks.\n";
+  for (const body of [notes, new Blob([notes]), new TextEncoder().encode(notes)]) {
+    const done = await memory.POST("/import/file", { body, params: { query: { name: "a.csv" } } });
+    assert.match(done.data, /"run"/);
+  }
+  const found = await memory.POST("/recall", { body: { query: "How many chicks has Tilda?" } });
+  assert.equal(found.data.memories[0].text, "Tilda has three chicks.");
+});
+
+test("what never ends, or is an archive, is read as it comes", async () => {
+  await assert.rejects(memory.GET("/events"), /parseAs: "stream"/);
+  const stop = new AbortController();
+  const { data } = await memory.GET("/events", { parseAs: "stream", signal: stop.signal });
+  const reader = data.getReader();
+  await memory.POST("/memories", { body: { text: "Tilda sings at noon." } });
+  let told = "";
+  while (!told.includes("data:")) told += new TextDecoder().decode((await reader.read()).value);
+  stop.abort();
+  const okf = { params: { query: { format: "okf" } } };
+  await assert.rejects(memory.GET("/export", okf), /parseAs: "blob"/);
+  const archive = await memory.GET("/export", { ...okf, parseAs: "blob" });
+  assert.equal((await archive.data.slice(0, 2).text()), "PK");
+});

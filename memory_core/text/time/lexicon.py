@@ -47,9 +47,24 @@ WEEKDAYS: dict[str, int] = {
     )
     for name in names
 }
+"""Monday is 0. The short forms of Saturday and Sunday are words of their own and left out."""
 NO_RANGE = r"(?<![nsir]day )(?<![nsi]tag )(?<!woch )(?<!days )(?<!tags )(?<!wochs )"
 """Before "until": not where a weekday stands before it, as in "open Tuesday until Sunday"."""
-"""Monday is 0. The short forms of Saturday and Sunday are words of their own and left out."""
+NO_RANGE_AFTER = r"(?! ?(?:-|–|(?:to|until|till|through|and|or|bis|und|oder)\b))"
+"""Not where a range or a list goes on: "from October to April"."""
+NOT_A_YEAR_BEFORE = (
+    r"(?<![\w.,:/#$€£+@=-])(?<!port )(?<!room )(?<!number )(?<!no )(?<!no\. )(?<!id )(?<!code"
+    r" )(?<!error )"
+    r"(?<!pin )(?<!line )(?<!version )(?<!model )(?<!flight )(?<!about )(?<!over )(?<!under )"
+    r"(?<!than )(?<!nearly )(?<!exactly )(?<!to port )(?<!is )(?<!windows )(?<!server )"
+)
+NOT_A_YEAR_AFTER = (
+    r"(?![\w/:%€$£=-])(?! (?:km|kg|mb|gb|kb|ms|mm|cm|m|g|usd|eur|euros?|dollars?|people|tokens?"
+    r"|words?"
+    r"|rows?|steps?|miles?|meters?|metres?|calories|kcal|hours?|minutes?|seconds?|items?|users?"
+    r"|pages?|lines?|points?|bytes?|pixels?|px|watts?|feet|times|memories|records|files)\b)"
+)
+"""What does not stand before and behind a year, but before and behind another number."""
 
 SEASONS: dict[str, int] = {
     "spring": 3,

@@ -319,8 +319,8 @@ _ON_FROM_IT = lazy_pattern(
 _OPENS = lazy_pattern(r"(?:^|,)\s*(?:(?:and|but|so|also|then) )?$", re.IGNORECASE)
 _STATES = lazy_pattern(
     r"\b(?:is|are|am|be|will|shall|can|may|must)\b|['’](?:s|re|m|ll)\b"
-    r"|[0-9](?: ?(?:%|€|\$|£|k|h|am|pm|percent|euros?|eur|dollars?|pounds?|quid|francs?|hours?|mins?"
-    r"|minutes?|days?|people))?(?: (?:a|an|per|each|every) [a-z]{1,12})? $",
+    r"|[0-9](?: ?(?:%|€|\$|£|k|h|am|pm|percent|euros?|eur|dollars?|pounds?|quid|francs?|hours?"
+    r"|min(?:ute)?s?|days?|people))?(?: (?:a|an|per|each|every) [a-z]{1,12})? $",
     re.IGNORECASE,
 )
 """In the clause before "from": how something is or will be, or how much."""

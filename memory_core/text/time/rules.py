@@ -16,6 +16,9 @@ from memory_core.text.time.lexicon import (
     HOLIDAYS,
     MONTHS,
     NO_RANGE,
+    NO_RANGE_AFTER,
+    NOT_A_YEAR_AFTER,
+    NOT_A_YEAR_BEFORE,
     NUMBERS,
     RELATIVE_DAYS,
     SEASONS,
@@ -397,25 +400,10 @@ def _in_time(match: re.Match[str], today: date) -> list[Mention]:
     return [] if is_about_past(match.string, match.start()) else _ahead(match, today)
 
 
-_NOT_A_YEAR_BEFORE = (
-    r"(?<![\w.,:/#$€£+@=-])(?<!port )(?<!room )(?<!number )(?<!no )(?<!no\. )(?<!id )(?<!code"
-    r" )(?<!error )"
-    r"(?<!pin )(?<!line )(?<!version )(?<!model )(?<!flight )(?<!about )(?<!over )(?<!under )"
-    r"(?<!than )(?<!nearly )(?<!exactly )(?<!to port )(?<!is )(?<!windows )(?<!server )"
-)
-_NOT_A_YEAR_AFTER = (
-    r"(?![\w/:%€$£=-])(?! (?:km|kg|mb|gb|kb|ms|mm|cm|m|g|usd|eur|euros?|dollars?|people|tokens?"
-    r"|words?"
-    r"|rows?|steps?|miles?|meters?|metres?|calories|kcal|hours?|minutes?|seconds?|items?|users?"
-    r"|pages?|lines?|points?|bytes?|pixels?|px|watts?|feet|times|memories|records|files)\b)"
-)
 _IN_MONTH = (
     r"(?:\b(?:in|during|early|late|mid|(?:end|beginning|start|middle|month|rest) of|im"
     r"|anfang|mitte|ende|every)[ -]|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bseit ))"
 )
-
-_NO_RANGE_AFTER = r"(?! ?(?:-|–|(?:to|until|till|through|and|or|bis|und|oder)\b))"
-"""Not where a range or a list goes on: "from October to April"."""
 
 _NO_COUNT = (
     r"(?:st|nd|rd|th)?\b(?![.,:][0-9]|%"
@@ -529,7 +517,7 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     ),
     (_MONTH_WORDS, _rule(rf"{_DIRECTION} {_MONTH}"), _directed_month),
     (_MONTH_WORDS, _rule(rf"{_IN_MONTH}{_MONTH}"), _month_alone),
-    (_MONTH_WORDS, _rule(rf"{BEGINNING}{_MONTH}{_NO_RANGE_AFTER}"), _month_begun),
+    (_MONTH_WORDS, _rule(rf"{BEGINNING}{_MONTH}{NO_RANGE_AFTER}"), _month_begun),
     (
         _WEEKDAY_WORDS,
         _rule(rf"{_DIRECTION} (?:week|woche),? (?:on |am )?{_ONE_WEEKDAY}"),
@@ -585,7 +573,7 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     ),
     (
         _WEEKDAY_WORDS,
-        _rule(rf"{BEGINNING}{_ONE_WEEKDAY}{_NO_RANGE_AFTER}"),
+        _rule(rf"{BEGINNING}{_ONE_WEEKDAY}{NO_RANGE_AFTER}"),
         _weekday_begun,
     ),
     (
@@ -607,5 +595,5 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         ),
         _numbered_day,
     ),
-    (_DIGITS, _rule(rf"{_NOT_A_YEAR_BEFORE}{_YEAR}{_NOT_A_YEAR_AFTER}"), _year_alone),
+    (_DIGITS, _rule(rf"{NOT_A_YEAR_BEFORE}{_YEAR}{NOT_A_YEAR_AFTER}"), _year_alone),
 )

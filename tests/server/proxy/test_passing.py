@@ -12,7 +12,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+import anthropic
 import httpx2
+import openai
 import pytest
 
 from memory_core.memory import Memory
@@ -57,7 +59,8 @@ def upstream(processes: Any) -> Iterator[Upstream]:
         def do_GET(self) -> None:
             self.note(b"")
             models = b'{"object": "list", "data": [{"id": "m"}]}'
-            self.reply(200, {"content-type": "application/json", "x-request-id": "r1"}, models)
+            about = {"x-request-id": "r1", "set-cookie": "who=ann; Path=/"}
+            self.reply(200, {"content-type": "application/json", **about}, models)
 
         def do_DELETE(self) -> None:
             self.note(b"")
@@ -149,6 +152,47 @@ def test_other_paths_pass_as_they_are(proxy: Any, upstream: Upstream, memory: Me
     ]
     assert {headers["authorization"] for _, _, headers, _ in upstream.seen} == {"Bearer sk-1"}
     assert roles(memory) == []
+
+
+def test_a_cookie_goes_to_the_program_that_it_was_set_for_alone(
+    proxy: Any, upstream: Upstream
+) -> None:
+    url, _ = proxy
+    with httpx2.Client() as ann, httpx2.Client() as ben:
+        first = ann.get(f"{url}/v1/models")
+        ben.get(f"{url}/v1/models")
+        ann.get(f"{url}/v1/models")
+    assert first.headers["set-cookie"] == "who=ann; Path=/"
+    assert [headers.get("cookie", "") for _, _, headers, _ in upstream.seen] == ["", "", "who=ann"]
+
+
+def test_a_header_passes_in_its_bytes(proxy: Any, upstream: Upstream) -> None:
+    url, _ = proxy
+    name = "Jürgen".encode()
+    httpx2.get(f"{url}/v1/models", headers=[(b"x-name", name)])
+    assert upstream.seen[0][2]["x-name"].encode("latin-1") == name
+
+
+def test_a_refusal_of_the_proxy_is_read_by_the_clients_of_model_apis(
+    proxy: Any, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: Any, **__: Any) -> None:
+        raise httpx2.ConnectError("refused")
+
+    monkeypatch.setattr(httpx2.AsyncClient, "send", gone)
+    url, _ = proxy
+    with (
+        openai.OpenAI(api_key="k", base_url=f"{url}/v1", max_retries=0) as client,
+        pytest.raises(openai.APIStatusError) as raised,
+    ):
+        client.models.list()
+    assert raised.value.status_code == 502
+    assert "the model API cannot be reached; check --upstream" in raised.value.message
+    with (
+        anthropic.Anthropic(api_key="k", base_url=url, max_retries=0) as other,
+        pytest.raises(anthropic.APIStatusError, match="the model API cannot be reached"),
+    ):
+        other.models.list()
 
 
 def test_nothing_is_asked_for_that_the_program_did_not_ask_for(

@@ -1,0 +1,80 @@
+"""What only asks the question once more stands behind what may answer it.
+
+"The ladder is heavy. Where did I leave the ladder?" is nearest of all to "where is the ladder?",
+and tells nothing of it. What asks and answers as well stays where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memory_core.beliefs.question import gives, kind_asked
+from memory_core.beliefs.sentence import read
+from memory_core.beliefs.shared import held
+from memory_core.beliefs.speech_acts import QUESTION, acts
+from memory_core.recall.candidates import Candidates
+from memory_core.recall.query import Cues
+from memory_core.storage.view import View
+from memory_core.text.passages import sentences
+from memory_core.text.words import words
+
+NAME = "asked"
+"""Of the column."""
+
+LOOKED_AT = 5
+"""The best places."""
+
+EQUAL = 0.45
+"""Share of the best score from which a memory may be the answer."""
+
+BEHIND = 0.001
+"""By how much its score is the lower one then."""
+
+
+def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
+    """*found* with what only asks the query right behind the best that holds all of its words.
+
+    Its column is "asked", which there is only then.
+    """
+    asked = read(cues.query.text).content
+    if not asked or QUESTION not in acts(cues.query.text):
+        return found
+    best = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
+    memories = view.memories(found.rows[best])
+    texts = {
+        place: memories[row].text for place in best if (row := int(found.rows[place])) in memories
+    }
+    asking = {place for place, text in texts.items() if only_asks(cues.query.text, text)}
+    least = EQUAL * float(found.score[best[0]])
+    answers = (
+        place
+        for place, text in texts.items()
+        if place not in asking
+        and found.score[place] >= least > 0
+        and held(asked, words(text)) == len(asked)
+    )
+    answer = next(answers, None) if asking else None
+    if answer is None:
+        return found
+    column, limit = np.zeros_like(found.score), found.score[answer] - BEHIND
+    for place in asking:
+        column[place] = min(0.0, limit - found.score[place])
+    return found.plus(NAME, column) if column.any() else found
+
+
+def only_asks(query: str, text: str) -> bool:
+    """True when *text* asks for what *query* asks for, and tells nothing that answers it."""
+    if "?" not in text:
+        return False
+    asked, kind = read(query).content, kind_asked(query)
+    parts = sentences(text)
+    again = [
+        part
+        for part in parts
+        if part.endswith("?")
+        and kind_asked(part) == kind
+        and held(asked, words(part)) == len(asked)
+    ]
+    rest = " ".join(part for part in parts if not part.endswith("?"))
+    told = held(asked, words(rest)) == len(asked) and (not kind or gives(kind, rest))
+    return bool(again) and not told
