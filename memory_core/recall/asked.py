@@ -14,6 +14,7 @@ from memory_core.beliefs.shared import held
 from memory_core.beliefs.speech_acts import QUESTION, acts
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
+from memory_core.records import normalised
 from memory_core.storage.view import View
 from memory_core.text.passages import sentences
 from memory_core.text.words import words
@@ -27,12 +28,15 @@ LOOKED_AT = 5
 EQUAL = 0.45
 """Share of the best score from which a memory may be the answer."""
 
+MOST_WORDS = 2 / 3
+"""The share of the words of the question that an answer has: of three it may put one otherwise."""
+
 BEHIND = 0.001
 """By how much its score is the lower one then."""
 
 
 def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
-    """*found* with what only asks the query right behind the best that holds all of its words.
+    """*found* with what only asks the query right behind the best that holds most of its words.
 
     Its column is "asked", which there is only then.
     """
@@ -40,19 +44,15 @@ def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
     if not asked or QUESTION not in acts(cues.query.text):
         return found
     best = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
-    memories = view.memories(found.rows[best])
+    least = EQUAL * float(found.score[best[0]])
+    close = [place for place in best if found.score[place] >= least > 0]
+    memories = view.memories(found.rows[close]) if len(close) > 1 else {}
     texts = {
-        place: memories[row].text for place in best if (row := int(found.rows[place])) in memories
+        place: memories[row].text for place in close if (row := int(found.rows[place])) in memories
     }
     asking = {place for place, text in texts.items() if only_asks(cues.query.text, text)}
-    least = EQUAL * float(found.score[best[0]])
-    answers = (
-        place
-        for place, text in texts.items()
-        if place not in asking
-        and found.score[place] >= least > 0
-        and held(asked, words(text)) == len(asked)
-    )
+    others = (place for place in texts if place not in asking)
+    answers = (place for place in others if _share(texts[place], asked) >= MOST_WORDS)
     answer = next(answers, None) if asking else None
     if answer is None:
         return found
@@ -63,18 +63,25 @@ def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
 
 
 def only_asks(query: str, text: str) -> bool:
-    """True when *text* asks for what *query* asks for, and tells nothing that answers it."""
-    if "?" not in text:
+    """True when *text* asks for what *query* asks for, and tells nothing that answers it.
+
+    Not what is asked for word for word.
+    """
+    if "?" not in text or normalised(text) == normalised(query):
         return False
     asked, kind = read(query).content, kind_asked(query)
     parts = sentences(text)
     again = [
         part
         for part in parts
-        if part.endswith("?")
-        and kind_asked(part) == kind
-        and held(asked, words(part)) == len(asked)
+        if part.endswith("?") and kind_asked(part) == kind and _share(part, asked) == 1
     ]
     rest = " ".join(part for part in parts if not part.endswith("?"))
-    told = held(asked, words(rest)) == len(asked) and (not kind or gives(kind, rest))
+    told = _share(rest, asked) == 1 and (not kind or gives(kind, rest))
     return bool(again) and not told
+
+
+def _share(text: str, asked: frozenset[str]) -> float:
+    """The share of the words *asked* that *text* has, or forms of them; 0 for none asked."""
+    own = [word.removesuffix("'s") for word in words(text)]
+    return held(asked, own) / len(asked) if asked else 0.0

@@ -21,6 +21,7 @@ from memory_core.beliefs.sentence import read, read_all, says_what
 from memory_core.beliefs.shared import about_one, held
 from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
+from memory_core.recall.asked import only_asks
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.succession import Rivals
@@ -314,7 +315,7 @@ def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False
     if normalised(older.text) == normalised(query):
         return False  # asked for word for word
-    if not _one_voice(older, newer):
+    if only_asks(query, newer.text) or not _one_voice(older, newer):
         return False
     if _asks_for_a_number(query, older, newer):
         return False  # it is asked for another one of a series

@@ -53,9 +53,12 @@ def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: 
     chosen, user = clients.CLIENTS[client], clients.user(call.environment)
     path = chosen.file(user)
 
+    replaced: list[Mapping[str, Any] | None] = []
+
     def add(content: dict[str, Any]) -> None:
         servers = _section(content, chosen, path)
         held = servers.get(NAME) if isinstance(servers.get(NAME), dict) else None
+        replaced.append(held)
         servers[NAME] = _entry(call, chosen, http, lambda: _token(call.settings, chosen, held))
 
     hooked = hook_settings.place(client, user) if hooks else None
@@ -74,7 +77,18 @@ def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: 
         note += "\nto have an engine that is always on: anamnesis service install"
     if edited[0].changes and local.places(user.home, Path.cwd()):
         note += "\nto bring in what other tools hold here: anamnesis import --found"
-    return _written(chosen, edited, note)
+    done = _written(chosen, edited, note, private=http)
+    for entry in replaced:
+        _revoke(call.settings, chosen, entry, _texts(chosen, user))
+    return done
+
+
+def _texts(client: Client, user: User) -> str:
+    """What the files of *client* hold now, its hooks' too."""
+    files = [client.file(user)]
+    if client.name in hook_settings.CLIENTS:
+        files.append(hook_settings.place(client.name, user))
+    return "\n".join(each.read_text("utf-8", "replace") for each in files if each.exists())
 
 
 @command("uninstall")
@@ -148,11 +162,17 @@ def _token(settings: Settings, client: Client, held: Mapping[str, Any] | None) -
     return tokens.add(settings.agent, settings.team, ["read", "write"])
 
 
-def _revoke(settings: Settings, client: Client, entry: Mapping[str, Any] | None) -> None:
+def _revoke(
+    settings: Settings, client: Client, entry: Mapping[str, Any] | None, held: str = ""
+) -> None:
+    """Revoke the token of *entry*, unless it is still in *held*, the text of some files."""
+    secret = _secret(client, entry)
+    if not secret or secret in held:
+        return
     from server.http.tokens import Tokens
 
     tokens = Tokens(settings.data_dir)
-    grant = tokens.find(_secret(client, entry))
+    grant = tokens.find(secret)
     if grant is not None:
         tokens.revoke(grant.id)
 
@@ -218,11 +238,13 @@ def _shown(
     return Outcome(data, "\n".join(lines))
 
 
-def _written(client: Client, edited: Sequence[Edited], note: str) -> Outcome:
-    """Write all of *edited*, each atomically, after every one could be made."""
+def _written(
+    client: Client, edited: Sequence[Edited], note: str, *, private: bool = False
+) -> Outcome:
+    """Write all of *edited*, each atomically, after every one could be made; see write."""
     files, lines = [], []
     for each in edited:
-        backup = config_files.write(each) if each.changes else None
+        backup = config_files.write(each, private=private) if each.changes else None
         files.append(
             {
                 "file": str(each.path),

@@ -149,19 +149,20 @@ def _has_plain(values: Mapping[str, Any]) -> bool:
     return any(not isinstance(value, Mapping) for value in values.values())
 
 
-def write(edited: Edited) -> Path | None:
+def write(edited: Edited, *, private: bool = False) -> Path | None:
     """Replace the file atomically; returns the backup of the earlier one, None for a new file.
 
-    A link is followed, the mode is kept (0600 for a new file). Raises ReadOnly.
+    A link is followed. The mode is kept; it is 0600 for a new file, a backup, and one that is
+    *private*, as with a token in it. Raises ReadOnly.
     """
     path = Path(os.path.realpath(edited.path))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+        mode = path.stat().st_mode & 0o777 if path.exists() and not private else 0o600
         backup = None
         if edited.before is not None:
             backup = path.with_name(path.name + BACKUP)
-            _replace(backup, edited.before, mode)
+            _replace(backup, edited.before, 0o600)
         _replace(path, edited.after or "", mode)
     except OSError as problem:
         raise ReadOnly(

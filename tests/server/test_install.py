@@ -223,12 +223,11 @@ def test_without_a_setting_an_entry_names_none(
     assert "anamnesis" not in desk.file(name).read_text()
 
 
-INLINE = """{
-    "permissions": {"allow": ["Bash(ls:*)", "Read"], "deny": []},
-    "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo hi"}]}]},
-    "mcpServers": {"git": {"command": "git", "args": ["-C", "/srv"]}}
-}
-"""
+INLINE = (
+    '{\n    "permissions": {"allow": ["Bash(ls:*)", "Read"], "deny": []},\n'
+    '    "hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo hi"}]}]},\n'
+    '    "mcpServers": {"git": {"command": "git", "args": ["-C", "/srv"]}}\n}\n'
+)
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -469,6 +468,34 @@ def test_the_link_for_cursor_holds_the_entry(desk: Desk) -> None:
     assert asked["name"] == ["anamnesis"]
     held = json.loads(base64.b64decode(asked["config"][0]))
     assert held == shown["content"]["mcpServers"]["anamnesis"]
+
+
+def test_a_token_of_an_entry_that_is_replaced_is_taken_back(desk: Desk) -> None:
+    path = desk.write("cursor", '{"mcpServers": {}}')
+    path.chmod(0o644)
+    assert desk.run("install", "cursor", "--http")[0] == 0
+    secret = desk.entry("cursor")["headers"]["Authorization"].removeprefix("Bearer ")
+    assert path.stat().st_mode & 0o777 == 0o600, "it holds a token"
+    assert Tokens(desk.data).find(secret) is not None
+    assert desk.run("install", "cursor")[0] == 0
+    assert Tokens(desk.data).find(secret) is None
+    backup = path.with_name("mcp.json.anamnesis-backup")
+    assert secret in backup.read_text()
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_that_hooks_still_use_stays(desk: Desk) -> None:
+    settings = desk.home / HOOKS["claude-code"]
+    settings.parent.mkdir(parents=True)
+    settings.write_text("{}")
+    assert desk.run("install", "claude-code", "--http", "--hooks")[0] == 0
+    secret = desk.entry("claude-code")["headers"]["Authorization"].removeprefix("Bearer ")
+    assert secret in settings.read_text()
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert desk.run("install", "claude-code")[0] == 0
+    assert Tokens(desk.data).find(secret) is not None
+    assert desk.run("install", "claude-code", "--hooks")[0] == 0
+    assert secret not in settings.read_text()
 
 
 def test_over_http_a_token_is_made_kept_and_taken_back(desk: Desk) -> None:

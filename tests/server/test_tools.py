@@ -111,7 +111,7 @@ async def test_arguments_reach_the_memory_under_their_names(connect: Any, fake: 
         await client.call_tool("recall", {**given, "max_tokens": 500})
     _, call = fake.calls[-1]
     assert call.pop("who").agent == "me"
-    unasked = {"rehearse": True, "elsewhere": False, "cut": True}
+    unasked = {"rehearse": True, "elsewhere": False, "project": "", "cut": True}
     unasked |= {"topic": "", "entity": "", "importance": 0.0, "weights": asdict(EVIDENCE)}
     assert call == {**given, "kinds": ("fact",), "tags": ("a",), **unasked}
 
