@@ -16,6 +16,7 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from memory_core.beliefs import question, quoted, relevance
+from memory_core.beliefs.forms import forms_among
 from memory_core.recall.asked import only_asks
 from memory_core.recall.request import RecallRequest
 from memory_core.records import PROJECT, Hit, Identity, Recollection, projects_of
@@ -24,7 +25,7 @@ from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.everyday import EVERYDAY, TELLING
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
-from memory_core.text.words import words
+from memory_core.text.words import is_german, words
 from memory_core.validation import QUERY_CHARS
 from server.hooks.payload import ends
 
@@ -107,8 +108,7 @@ def remind(
     found = _brought(memory, who, prompt, session, told, "")
     if found is None or not project:
         return found
-    mine = frozenset((f"{PROJECT}{project}".casefold(),))
-    others = [hit for hit in found.hits if projects_of(hit.memory.tags) - mine]
+    others = [hit for hit in found.hits if _of(hit) and project.casefold() not in _of(hit)]
     if not others:
         return found
     here = _brought(memory, who, prompt, session, told, project)
@@ -132,7 +132,7 @@ def _brought(
     told: frozenset[str],
     project: str,
 ) -> Recollection | None:
-    """What *prompt* brings to mind, of no other *project* than one that is given.
+    """What *prompt* brings to mind; where a *project* is given, of no other one.
 
     Its confidence is how likely that helps, where recall's is how likely it answers: a prompt
     mostly asks for something else. Without what stands in *session* itself, and without *told*.
@@ -175,11 +175,16 @@ def _brought(
         if hit.score >= best * (NEAR if _holds(hit, known) else NEARER)
         and hit.memory.id not in told
         and not hit.memory.superseded_by
-        and (read or _holds(hit, known))
+        and (_holds(hit, known) or (read and _means(memory, asked, hit.memory.text, rare)))
     )
     first = {hit.memory.id for hit in kept[:1]}
     kept = tuple(hit for hit in kept if first.isdisjoint(hit.memory.derived_from))  # says it again
     return Recollection(True, round(likely, 3), feeling(likely), kept) if kept else None
+
+
+def _of(hit: Hit) -> frozenset[str]:
+    """The names of the projects of *hit*, in small letters."""
+    return frozenset(tag.removeprefix(PROJECT) for tag in projects_of(hit.memory.tags))
 
 
 def signs(
@@ -232,6 +237,17 @@ def _read(memory: Memory, text: str) -> bool:
     It was trained on English, and finds all texts of such a language near to each other.
     """
     return memory.settings.embedder != "minilm" or not TELLING.isdisjoint(words(text))
+
+
+def _means(memory: Memory, asked: str, text: str, rare: Set[str]) -> bool:
+    """False for two German texts of which *text* holds no form of a *rare* word.
+
+    The default model finds them near to each other by their words of grammar.
+    """
+    german = all(is_german(words(each)) for each in (asked, text))
+    if not german or memory.settings.embedder != "minilm":
+        return True
+    return any(forms_among(term, words(text)) for term in rare)
 
 
 def _named(text: str) -> set[str]:

@@ -358,6 +358,7 @@ PORTS = {
         ("do we use pnpm or Poetry in this project?", "lighthouse", ["lighthouse"]),
         ("Which port does Postgres use in this repo?", "mill", []),
         ("start Postgres on the usual port", "lighthouse", ["lighthouse", "harbour"]),
+        ("which port is postgres on?", "lighthouse", ["lighthouse", "harbour"]),
     ],
 )
 def test_the_project_of_the_prompt_comes_first(
@@ -372,6 +373,31 @@ def test_the_project_of_the_prompt_comes_first(
     added = str(answering.answer(ME, asked))
     places = {name: added.find(text) for name, text in PORTS.items() if text in added}
     assert sorted(places, key=lambda name: places[name]) == told
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ("Schreibe ein Gedicht über den Herbst", ""),
+        ("Welche Schlüssel brauche ich für den Keller?", "Der Schlüssel für den Fahrradkeller"),
+        ("Wann sind die Bestellungen fällig?", "Die Bestellung für Tee"),
+    ],
+)
+def test_two_german_texts_are_near_by_a_word_that_both_have(
+    memory: Memory, prompt: str, told: str
+) -> None:
+    for text in (
+        "Der Schlüssel für den Fahrradkeller hängt am Haken neben der Wohnungstür.",
+        "Wir überlegen, ob wir einen Hund wollen.",
+        "Wir haben jetzt eine Katze aus dem Tierheim.",
+        "Die Bestellung für Tee ist immer am ersten Montag fällig.",
+        "Ich trinke jetzt keinen Kaffee mehr, nur noch grünen Tee.",
+    ):
+        memory.remember(ME, RememberRequest(text))
+    asked = event("UserPromptSubmit", "one", prompt=prompt)
+    added = str(Hooks(memory, lambda: NOW).answer(ME, asked))
+    assert added.count("> ") == bool(told)
+    assert told in added
 
 
 def test_a_summary_of_what_is_told_is_not_told_besides(memory: Memory) -> None:
