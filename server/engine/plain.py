@@ -58,6 +58,8 @@ def loads(text: bytes | str) -> Any:
         value, end = _scan(text, 0)
     except StopIteration as problem:
         raise ValueError(f"no JSON value at character {problem.value}") from None
+    except SystemError:  # the scanner could not make its own error, for json is not loaded
+        raise ValueError("no JSON") from None
     if end != len(text):
         raise ValueError(f"more than one JSON value: extra text at character {end}")
     return value

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import anyio.to_thread
 import httpx2
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
@@ -85,6 +86,7 @@ class _Proxy:
                 Route("/token/{token}/v1/{path:path}", self._pass_on, methods=_METHODS),
             ],
             lifespan=self._lifespan,
+            exception_handlers={HTTPException: _elsewhere},
         )
 
     @asynccontextmanager
@@ -192,6 +194,13 @@ class _Proxy:
                 "send X-Anamnesis-Token, or end the base URL with /token/TOKEN/v1",
             )
         return Identity(grant.agent, grant.team, frozenset(grant.rights), grant.encode)
+
+
+async def _elsewhere(_: Request, error: Exception) -> Response:
+    """What is not under /v1, or by another method."""
+    assert isinstance(error, HTTPException)
+    next_step = "give the program a base URL that ends with /v1, and let it speak that API"
+    return _refused(error.status_code, "only /v1/... is passed on", next_step)
 
 
 def _refused(status: int, detail: str, next_step: str, *, code: str = "") -> Response:

@@ -568,10 +568,12 @@ def test_a_wrong_token_costs_nothing_that_was_said(
         assert [each.text for each in own.listing(ME)] == [FACT]
 
 
-@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", "\x00", "9" * 5000, "[" * 90_000])
+@pytest.mark.parametrize(
+    "payload", ["", "nonsense", "[1]", "\x00", "9" * 5000, "[" * 90_000, "{nonsense", '{"a" 1}']
+)
 def test_whatever_comes_the_client_goes_on(tmp_path: Path, payload: str) -> None:
     done = thin(tmp_path / "data", payload, entry=AS_STARTED)
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert not (tmp_path / "data").exists()
 
 

@@ -166,6 +166,16 @@ def test_a_cookie_goes_to_the_program_that_it_was_set_for_alone(
     assert [headers.get("cookie", "") for _, _, headers, _ in upstream.seen] == ["", "", "who=ann"]
 
 
+@pytest.mark.parametrize("path", ["/api/chat", "/", "/v2/models"])
+def test_what_is_not_under_v1_is_refused_with_what_to_do(
+    proxy: Any, upstream: Upstream, path: str
+) -> None:
+    url, _ = proxy
+    answer = httpx2.post(f"{url}{path}", json=ASKED)
+    assert (answer.status_code, upstream.seen) == (404, [])
+    assert "ends with /v1" in answer.json()["error"]["message"]
+
+
 def test_a_header_passes_in_its_bytes(proxy: Any, upstream: Upstream) -> None:
     url, _ = proxy
     name = "Jürgen".encode()
