@@ -78,8 +78,8 @@ def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: 
     if edited[0].changes and local.places(user.home, Path.cwd()):
         note += "\nto bring in what other tools hold here: anamnesis import --found"
     done = _written(chosen, edited, note, private=http)
-    for entry in replaced:
-        _revoke(call.settings, chosen, entry, _texts(chosen, user))
+    for earlier in replaced:
+        _revoke(call.settings, chosen, earlier, _texts(chosen, user))
     return done
 
 
