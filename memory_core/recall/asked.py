@@ -8,16 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from memory_core.beliefs.question import gives, kind_asked
+from memory_core.beliefs.asking import only_asks, share
 from memory_core.beliefs.sentence import read
-from memory_core.beliefs.shared import held
 from memory_core.beliefs.speech_acts import QUESTION, acts
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
-from memory_core.records import normalised
 from memory_core.storage.view import View
-from memory_core.text.passages import sentences
-from memory_core.text.words import words
 
 NAME = "asked"
 """Of the column."""
@@ -52,7 +48,7 @@ def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
     }
     asking = {place for place, text in texts.items() if only_asks(cues.query.text, text)}
     others = (place for place in texts if place not in asking)
-    answers = (place for place in others if _share(texts[place], asked) >= MOST_WORDS)
+    answers = (place for place in others if share(texts[place], asked) >= MOST_WORDS)
     answer = next(answers, None) if asking else None
     if answer is None:
         return found
@@ -60,28 +56,3 @@ def behind(view: View, cues: Cues, found: Candidates) -> Candidates:
     for place in asking:
         column[place] = min(0.0, limit - found.score[place])
     return found.plus(NAME, column) if column.any() else found
-
-
-def only_asks(query: str, text: str) -> bool:
-    """True when *text* asks for what *query* asks for, and tells nothing that answers it.
-
-    Not what is asked for word for word.
-    """
-    if "?" not in text or normalised(text) == normalised(query):
-        return False
-    asked, kind = read(query).content, kind_asked(query)
-    parts = sentences(text)
-    again = [
-        part
-        for part in parts
-        if part.endswith("?") and kind_asked(part) == kind and _share(part, asked) == 1
-    ]
-    rest = " ".join(part for part in parts if not part.endswith("?"))
-    told = _share(rest, asked) == 1 and (not kind or gives(kind, rest))
-    return bool(again) and not told
-
-
-def _share(text: str, asked: frozenset[str]) -> float:
-    """The share of the words *asked* that *text* has, or forms of them; 0 for none asked."""
-    own = [word.removesuffix("'s") for word in words(text)]
-    return held(asked, own) / len(asked) if asked else 0.0

@@ -15,13 +15,13 @@ from itertools import islice
 import numpy as np
 
 from memory_core.beliefs import authority, overview, quoted, wordings
+from memory_core.beliefs.asking import only_asks
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.question import Past
 from memory_core.beliefs.sentence import read, read_all, says_what
 from memory_core.beliefs.shared import about_one, held
 from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
-from memory_core.recall.asked import only_asks
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.succession import Rivals

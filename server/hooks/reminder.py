@@ -16,8 +16,8 @@ from math import exp
 from typing import TYPE_CHECKING
 
 from memory_core.beliefs import question, quoted, relevance
+from memory_core.beliefs.asking import only_asks
 from memory_core.beliefs.forms import forms_among
-from memory_core.recall.asked import only_asks
 from memory_core.recall.request import RecallRequest
 from memory_core.records import PROJECT, Hit, Identity, Recollection, projects_of
 from memory_core.scoring.calibration import feeling

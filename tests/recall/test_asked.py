@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from memory_core.beliefs.asking import only_asks
 from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
-from memory_core.recall.asked import only_asks
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
