@@ -24,6 +24,7 @@ from memory_core.beliefs import (
     wordings,
 )
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
+from memory_core.beliefs.question import gives
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.sentence import CHANGE, Sentence, read_all
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
@@ -62,6 +63,8 @@ def compare(
         return None
     if not found.supersedes and found.kind != change.MATTER and _tells_of_before(newer, older):
         return None
+    if found.kind == change.PRESUMED and _names_one_of(newer, older):
+        return None
     one_voice = older.speaker == newer.speaker or older.role == newer.role == "user"
     lasts = one_voice and authority.may_change(older, newer) and not authority.requests(newer)
     if lasts and not whose.goes_on(then, now):
@@ -94,6 +97,11 @@ def _is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found)
     if rule.dates or rule.valid_until is not None:
         return False
     return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
+
+
+def _names_one_of(newer: MemoryRecord, older: MemoryRecord) -> bool:
+    """True when *newer* names one day, of several that *older* names."""
+    return len(newer.dates) == 1 < len(older.dates) and newer.dates[0] in older.dates
 
 
 def _tells_of_before(newer: MemoryRecord, older: MemoryRecord) -> bool:
@@ -190,7 +198,10 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
     if likelihood < (LIKELY_WORDED if told else LIKELY):
         return None
     if found.kind == change.PRESUMED and (
-        differ_twice(older, newer) or crossed(older, newer) or wordings.gives_the_same(older, newer)
+        differ_twice(older, newer)
+        or crossed(older, newer)
+        or wordings.gives_the_same(older, newer)
+        or _lacks_a_figure(older, newer)
     ):
         return None
     if (
@@ -201,6 +212,18 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
     ):
         return replace(found, supersedes=UPDATES)
     return found
+
+
+def _lacks_a_figure(older: str, newer: str) -> bool:
+    """True when *older* tells a day, an hour or an amount, and *newer* holds none at all.
+
+    Not where it stands behind a comma: "the lesson is with Célia, on Wednesdays".
+    """
+    return _tells_a_figure(older.split(", ")[0]) > _tells_a_figure(newer)
+
+
+def _tells_a_figure(text: str) -> bool:
+    return gives("number", text) or gives("time", text)
 
 
 def _moves(older: str, newer: str, found: change.Found) -> bool:

@@ -108,6 +108,9 @@ _NO_CHANGE = lexicon.DETERMINERS | frozenset(
 )
 """What stands before a participle that says how something is: "the used car", "is made by"."""
 
+_WANTED = frozenset(listed("want wants need needs wanna"))
+"""Before what is to be done: "she wants the plan checked", "the tap needs to be repaired"."""
+
 _NO_VERB = lexicon.PREPOSITIONS | {"than", "as"}
 """What stands before no verb with a subject: "with fried onions", "earlier than planned"."""
 
@@ -125,12 +128,13 @@ def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
     English regular forms ("moved", "was raised") and those of a result ("sold") that do not open
     the sentence and stand before no noun; German participles of a perfect or a passive. What was
     done may have changed how things are, and no list knows all verbs of change; who said something
-    changed nothing. None from a clause with "still" on, which says what is as it was: "moved to the
-    9th, still at ten".
+    changed nothing. None behind a verb of wanting, and none from a clause with "still" on, which
+    says what is as it was: "moved to the 9th, still at ten".
     """
+    told = tuple(takewhile(lambda word: word not in _WANTED, tokens))
     english = (
         word
-        for earlier, before, word in zip(("", *tokens), tokens, tokens[1:], strict=False)
+        for earlier, before, word in zip(("", *told), told, told[1:], strict=False)
         if (_is_regular(word) or word in _RESULTS)
         and before not in _NO_CHANGE | _NO_VERB
         and not (before == "only" and earlier in lexicon.DETERMINERS)

@@ -62,6 +62,12 @@ _FROM_WHEN = (
 _AB_WANN = rf"(?:(?:dem|der|diese\w*|nächste\w*|letzte\w*) \w+|\d[\w.]*|{_DAY})"
 _FEW = r"(?:[\w'-]+ ){0,4}?"
 
+_NO_BOUND = (
+    r"(?!(?:limited|restricted|entitled|confined|related|used|supposed|allowed|invited"
+    r"|linked|connected|attached|addressed|dedicated|reserved|accustomed)\b)"
+)
+"""Not of what says how far something goes: "limited to 30 people"."""
+
 PHRASES = lazy_pattern(
     r"\b(?:no more|no longer|any (?:longer|more)(?=\W*$|[,;])|not any ?more|these days|used to be"
     r"|from (?:now|here) on(?:wards?)?|going forward|for good|after all|at last|instead$|instead of"
@@ -79,6 +85,9 @@ PHRASES = lazy_pattern(
     r"|go(?:es|ing)? by|(?:went|gone) (?:up|down|live)|went from|down to|up to|brought forward"
     r"|called off|phased out|wound down|shuts? down|(?:switched|turned) off|r[au]n out|worn out"
     r"|(?:has|have) been \w+(?:ed|en|set|put|cut|sold|built)|nur noch"
+    rf"|(?:is|are|'s|gets?) (?:now )?{_NO_BOUND}\w{{2,20}}ed (?:back |forward |up |down )?to"
+    rf"(?= (?:the )?(?:\W?[0-9]|{_FROM_WHEN}))|(?:cut|put) (?:back |down |up )?to(?= \W?[0-9])"
+    r"|(?:is|are|'s) (?:now )?(?:cancell?ed|scrapped|discontinued|abolished|dissolved)"
     r"|g[ai]ve[ns]? (?:[\w']+ ){1,3}away|took the place of|paid (?:[\w']+ ){1,3}back|got approved"
     r"|wird nichts|fällt (?:aus|flach)|klappt nicht|new (?:name|number|address|password|code)"
     r"|swapped out|(?:is|are|am|'s|'re|'m) back|back (?:to|in|at|on|with|from)|ended up \w+ing"

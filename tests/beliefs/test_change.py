@@ -80,6 +80,12 @@ CHANGED = [
         "relicensed",
     ),
     ("The lamp in the hall flickers.", "The lamp in the hall has been fixed.", "has been fixed"),
+    # what is done to a day or an amount
+    ("The regatta is on 20 June.", "The regatta is postponed to 3 September.", "is postponed to"),
+    ("The lesson is on Monday.", "The lesson's moved back to Friday.", "is moved back to"),
+    ("The budget is 84,000 euros.", "budget cut to 71,000 euros", "cut to"),
+    ("The regatta is on 20 June.", "The regatta is cancelled.", "is cancelled"),
+    ("The course has 20 places.", "The course is limited to 30 people.", PRESUMED),
     # the same words, turned round
     ("The shed roof is dry.", "The shed roof leaks since the storm.", "since the storm"),
     (

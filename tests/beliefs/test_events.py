@@ -70,6 +70,8 @@ def test_a_state_and_a_result_are_no_event(text: str) -> None:
         ("We are further than planned.", set()),
         ("This is the only supported way.", set()),
         ("The van still holds nine, we counted.", set()),
+        ("Nadja wants the drawings checked by Mr Okoro.", set()),
+        ("We repainted the hull, it needs the mast varnished.", {"repainted"}),
         ("Swantje ist krank, Levin übernimmt die Kunden.", set()),
         ("Das Haus wird von Ida verwaltet.", set()),
     ],

@@ -104,6 +104,14 @@ def test_what_tells_more_lately_of_the_same_thing_puts_it_in_doubt(
             "Walked around the lake with the whole choir, it rained",
         ),
         ("odometer on 2 May: 81200", "odometer on 9 May: 81950"),
+        (
+            "Our holiday on Bornholm is from 4 to 18 September.",
+            "Booked the ferry to Bornholm: 4 September 9:30 from Sassnitz.",
+        ),
+        (
+            "The wiki says deploys happen on Tuesdays.",
+            "Hotfixes are deployed on any day.",
+        ),
         ("Lena is faster than Tomas.", "Tomas is stronger than Lena."),
         ("Train from Ulm to Linz: 34 minutes", "Train from Linz to Ulm: 51 minutes"),
         ("Im Sommer öffnet das Freibad um 8.", "Im Winter öffnet das Freibad um 11."),
@@ -116,6 +124,8 @@ def test_what_tells_more_lately_of_the_same_thing_puts_it_in_doubt(
         "as it was",
         "what happened",
         "a series",
+        "one day of several",
+        "a day and no day",
         "the other way round of something else",
         "another way",
         "another season",
