@@ -12,6 +12,7 @@ from memory_core.text.secrets import (
     conversation,
     forms,
     keys,
+    learned,
     named,
     personal,
     told,
@@ -19,7 +20,9 @@ from memory_core.text.secrets import (
 from memory_core.text.secrets.spans import Span, folded
 
 
-def mask(text: str, *, personal_too: bool = True) -> tuple[str, tuple[str, ...]]:
+def mask(
+    text: str, *, personal_too: bool = True, learned_too: bool = True
+) -> tuple[str, tuple[str, ...]]:
     """*text* with each secret replaced by ``[masked:KIND]``, and the kinds in order of the text.
 
     One kind for each place that was masked; () and the same text when there is none. Keys and
@@ -28,7 +31,7 @@ def mask(text: str, *, personal_too: bool = True) -> tuple[str, tuple[str, ...]]
     security numbers, PINs and seed phrases. Look-alike letters and invisible characters hide
     nothing. Masking twice changes nothing more. The time is linear in the length.
     """
-    spans = _apart(text, personal_too)
+    spans = _apart(text, personal_too, learned_too)
     if not spans:
         return text, ()
     pieces: list[str] = []
@@ -45,7 +48,7 @@ def mask_all(texts: Sequence[str], *, personal_too: bool = True) -> tuple[list[s
     return [text for text, _ in masked], ", ".join(kind for _, kinds in masked for kind in kinds)
 
 
-def _apart(text: str, personal_too: bool) -> list[Span]:
+def _apart(text: str, personal_too: bool, learned_too: bool) -> list[Span]:
     """The places to mask, in order; where two overlap, the one that was found first."""
     if not text:  # as most labels of a memory are
         return []
@@ -53,7 +56,7 @@ def _apart(text: str, personal_too: bool) -> list[Span]:
     for masked in _MASKED.finditer(text):
         covered[masked.start() : masked.end()] = b"\1" * len(masked.group())
     spans: list[Span] = []
-    for start, end, kind in _found(text, personal_too):
+    for start, end, kind in _found(text, personal_too, learned_too):
         if start < end and covered.find(1, start, end) < 0:
             covered[start:end] = b"\1" * (end - start)
             spans.append((start, end, kind))
@@ -63,15 +66,15 @@ def _apart(text: str, personal_too: bool) -> list[Span]:
 _MASKED = lazy_pattern(r"\[masked:[a-z_]{1,30}\]")
 
 
-def _found(text: str, personal_too: bool) -> Iterator[Span]:
-    yield from _plain(text, personal_too)
+def _found(text: str, personal_too: bool, learned_too: bool) -> Iterator[Span]:
+    yield from _plain(text, personal_too, learned_too)
     unfolded, places = normalise.undisguised(text)
     if places is not None:
-        for start, end, kind in _plain(unfolded, personal_too):
+        for start, end, kind in _plain(unfolded, personal_too, learned_too):
             yield places[start], places[end - 1] + 1, kind
 
 
-def _plain(text: str, personal_too: bool) -> Iterator[Span]:
+def _plain(text: str, personal_too: bool, learned_too: bool) -> Iterator[Span]:
     low = folded(text)
     yield from keys.found(text)
     yield from forms.found(text, low)
@@ -84,3 +87,6 @@ def _plain(text: str, personal_too: bool) -> Iterator[Span]:
     if personal_too:
         yield from personal.found(text, low)
         yield from told.personal(text, low)
+    for start, end, kind in learned.found(text, low) if learned_too else ():
+        if personal_too or any(map(str.isalpha, text[start:end])):
+            yield start, end, kind
