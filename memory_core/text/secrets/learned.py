@@ -161,7 +161,7 @@ _COUNTS = lazy_pattern(
     r"|platform|case|az|steps?|schritte|calories|population|einwohner|copies|count|players?|spieler"
     r"|employees|users|chapter|kapitel|rfc|din|norm|gamertag|channel|kanal|exam|course|kurs"
     r"|startnummer|tel|phone|durchwahl|extension|meter|reading|rent|miete|salary|gehalt|price|preis"
-    r"|budget|insurance|lottery|notruf|sperrnotruf|endziffern?|ending in|dossier"
+    r"|budget|numbers?|nummer|insurance|lottery|notruf|sperrnotruf|endziffern?|ending in|dossier"
     r"|(?:fehler|bestell|auftrag|rechnung|serien|kunden|member|mitglied|buchung|reservierung|flug"
     r"|modell|lack|farb|artikel|ersatzteil|teile|paket|sendung|referenz|vertrag|akten|telefon"
     r"|zähler|versicherung|lotto|pocztow)\w{0,20})\b(?P<between>[^.!?\n]{0,40})$"
@@ -194,7 +194,7 @@ def _form(value: str) -> str:
     """
     digits = sum(map(str.isdigit, value))
     if digits == len(value):
-        return f"n{digits}" if 4 <= digits <= 8 else ""
+        return f"n{digits}" if 4 <= digits <= 7 else ""
     if " " in value:
         if len(value) > 20:
             return ""

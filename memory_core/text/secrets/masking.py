@@ -1,4 +1,4 @@
-"""The walk of masking: unfold disguises -> find by form, by name, in commands -> replace."""
+"""The walk of masking: unfold disguises -> find by form, name, command, model -> replace."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ def mask(
     One kind for each place that was masked; () and the same text when there is none. Keys and
     tokens go by their own form; passwords and generic secrets by the name in front of them or by
     the command that they are an argument of; with *personal_too* also card numbers, IBANs, social
-    security numbers, PINs and seed phrases. Look-alike letters and invisible characters hide
-    nothing. Masking twice changes nothing more. The time is linear in the length.
+    security numbers, PINs and seed phrases. With *learned_too* a model finds more in sentences, as
+    "secret". Look-alike letters and invisible characters hide nothing. Masking twice changes
+    nothing more. The time is linear in the length.
     """
     spans = _apart(text, personal_too, learned_too)
     if not spans:
