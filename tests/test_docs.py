@@ -81,6 +81,7 @@ NOT_RUN_PREFIXES = {
     "uv tool install ": WHOLE_INSTALL,
     ".venv/bin/python tools/build_bundle.py": "needs Node; tests/conformance packs the bundle",
     ".venv/bin/python tools/write_manifests.py": "tests/test_manifests.py compares what it writes",
+    ".venv/bin/python tools/train_secrets.py": "test_learned_secrets.py compares its inputs",
     "curl ": CLIENT,
     ".venv/bin/python -m pytest ": ".ci/run and the campaign `long` run all tests",
     ".venv/bin/ruff ": ".ci/run runs it",

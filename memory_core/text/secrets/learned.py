@@ -194,7 +194,7 @@ def _form(value: str) -> str:
     """
     digits = sum(map(str.isdigit, value))
     if digits == len(value):
-        return f"n{digits}" if 4 <= digits <= 7 else ""
+        return f"n{digits}" if 4 <= digits <= 6 else ""
     if " " in value:
         if len(value) > 20:
             return ""
