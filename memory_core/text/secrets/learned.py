@@ -173,7 +173,7 @@ _AMOUNT = lazy_pattern(
     r"|people|leute|users|nutzer|rows?|zeilen|lines|files|dateien|photos|fotos|points?|punkte"
     r"|hours|stunden|minutes?|minuten|seconds|sekunden|days|tage|years|jahre|times|mal|uhr|rounds"
     r"|iterations|runden|[ck]ombinat\w{0,6})\b)"
-    r"|[^\n]{0,40}\b(?:repo|repository|code ?base|code review)\b"
+    r"|\s?[ap]m(?=\W{0,3}$)|[^\n]{0,40}\b(?:repo|repository|code ?base|code review)\b"
 )
 """What stands behind a number of something: "3500 Euro"."""
 _SETTING = lazy_pattern(r"[ \t]{0,20}[\w.-]{1,60}[ \t]?(?:[:=]|[=-]>)[ \t]{0,8}\d{1,20}[ \t]?")
