@@ -32,6 +32,8 @@ from memory_core.text.words import listed
 
 ROOT = Path(__file__).parents[1]
 LISTS = ROOT / "tests" / "text" / "data"
+KEPT_APART = ("sixteenth",)
+"""Lists that nothing is trained on: what is found of them tells of new texts."""
 EVALS = ROOT / "tests" / "evals" / "data"
 DIALOGUE = ROOT / "memory_core" / "evaluation" / "data" / "dialogue.json"
 
@@ -96,10 +98,16 @@ def unmarked(group: str, marked: str, written: bool) -> Text:
     return Text(group, "".join(pieces), tuple(secrets), written)
 
 
+def _files(kind: str) -> list[Path]:
+    """The files of the lists of *kind*, but for those of KEPT_APART."""
+    found = sorted(LISTS.glob(f"{kind}_*.txt"))
+    return [file for file in found if file.stem.partition("_")[2] not in KEPT_APART]
+
+
 def of_lists() -> Iterator[Text]:
     """The texts of all lists, as they are and with other values."""
     rng = random.Random(7)
-    for file in sorted(LISTS.glob("secrets_*.txt")):
+    for file in _files("secrets"):
         name = file.stem.removeprefix("secrets_")
         harmless = file.with_name(f"harmless_{name}.txt")
         for seed in ("a", "b"):
@@ -329,7 +337,7 @@ def _scaled(slope: Floats, moves: Sequence[tuple[Floats, Floats, float]]) -> Flo
 def digest() -> str:
     """What tells whether the lists, or what is seen of their candidates, are others than before."""
     seen = hashlib.sha256()
-    for file in sorted([*LISTS.glob("secrets_*.txt"), *LISTS.glob("harmless_*.txt")]):
+    for file in (*_files("secrets"), *_files("harmless")):
         seen.update(file.read_bytes())
         for text in list(lines(file, "a"))[::20]:
             for candidate in learned.candidates(text):

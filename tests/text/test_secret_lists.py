@@ -66,11 +66,14 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
 MOST = {
     **dict.fromkeys(("seventh", "tenth", "eleventh", "thirteenth", "fifteenth"), 0.05),
     "fourteenth": 0.13,
+    "sixteenth": 0.25,
 }
-"""Shares that may be missed of lists with many values that little in their text names."""
+"""Shares that may be missed of lists with many values that little in their text names. For the
+sixteenth nothing was mended, and nothing is trained on it."""
 NAMES = (
     *("development", "held", "unseen", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
     *("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth"),
+    "sixteenth",
 )
 LISTS = [
     pytest.param(
