@@ -215,15 +215,12 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
 
 
 def _lacks_a_figure(older: str, newer: str) -> bool:
-    """True when *older* tells a day, an hour or an amount, and *newer* holds none at all.
+    """True when *older* tells a day or an hour, and *newer* neither of them nor a number.
 
     Not where it stands behind a comma: "the lesson is with Célia, on Wednesdays".
     """
-    return _tells_a_figure(older.split(", ")[0]) > _tells_a_figure(newer)
-
-
-def _tells_a_figure(text: str) -> bool:
-    return gives("number", text) or gives("time", text)
+    timed = gives("time", older.split(", ")[0])
+    return timed and not (gives("time", newer) or gives("number", newer))
 
 
 def _moves(older: str, newer: str, found: change.Found) -> bool:
