@@ -47,8 +47,9 @@ class Query:
     explain: bool = False
     rehearse: bool = True
     elsewhere: bool = False
-    project: str = ""
     """No memory of the session itself is an answer."""
+    project: str = ""
+    """The name of the project of which, or of none, an answer is; "" for any."""
     cut: bool = False
     """What is far behind the best is no answer."""
     topic: str = ""
