@@ -15,7 +15,6 @@ from itertools import islice
 import numpy as np
 
 from memory_core.beliefs import authority, overview, quoted, wordings
-from memory_core.beliefs.asking import only_asks
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.question import Past
 from memory_core.beliefs.sentence import read, read_all, says_what
@@ -315,7 +314,7 @@ def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False
     if normalised(older.text) == normalised(query):
         return False  # asked for word for word
-    if only_asks(query, newer.text) or not _one_voice(older, newer):
+    if not _one_voice(older, newer):
         return False
     if _asks_for_a_number(query, older, newer):
         return False  # it is asked for another one of a series

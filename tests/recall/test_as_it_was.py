@@ -12,7 +12,7 @@ from memory_core.beliefs.question import Past, past_asked
 from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
-from memory_core.recall.request import RecallRequest
+from memory_core.recall.request import RecallRequest, Weights
 from memory_core.records import Change, Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.text.time.dates import query_dates
@@ -78,6 +78,20 @@ def test_what_is_announced_is_told_with_the_day_from_which_it_holds(memory: Memo
     (pair,) = memory.doubts(ME)
     memory.resolve(ME, pair.older.id, pair.newer.id, "newer-holds")
     assert memory.get(ME, pair.older.id).valid_until == at("2026-10-01")
+
+
+def test_what_is_announced_comes_first_before_that_day_too(memory: Memory) -> None:
+    """It says itself from when on it holds. Weights leave the order to the doubt."""
+    older, newer = (
+        "our rent is 1450 euros",
+        "From January on our rent is 1520 euros, says Mr Doyle.",
+    )
+    for day, text in (("2026-03-10", older), ("2026-11-20", newer)):
+        memory.remember(ME, RememberRequest(text, when=at(day)))
+    asked = RecallRequest(older, k=4, weights=Weights(importance=0.01))
+    found = memory.recall(ME, asked)
+    assert [hit.memory.text for hit in found.hits][:2] == [newer, older]
+    assert found.hits[1].doubtful_since == at("2027-01-01")
 
 
 @pytest.mark.parametrize(

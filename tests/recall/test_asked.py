@@ -69,6 +69,22 @@ def test_without_an_answer_it_stays_first_and_one_is_asked_for_by_words(memory: 
     assert words.hits[0].memory.text == asking
 
 
+def test_what_asks_nothing_finds_what_asks(memory: Memory) -> None:
+    asking = "Which suit for Pia's wedding?"
+    for text in (asking, "My suit hangs in the wardrobe in Kiel, where Pia's wedding is."):
+        memory.remember(ME, RememberRequest(text))
+    found = memory.recall(ME, RecallRequest("suit for Pia's wedding", k=3))
+    assert found.hits[0].memory.text == asking
+
+
+def test_what_has_little_of_the_question_answers_nothing(memory: Memory) -> None:
+    asking = "The ladder is heavy. Where did I leave the ladder of the mill?"
+    for text in (asking, "The ladder stands in the yard."):
+        memory.remember(ME, RememberRequest(text))
+    found = memory.recall(ME, RecallRequest("where is the ladder of the mill?", k=3))
+    assert found.hits[0].memory.text == asking
+
+
 @pytest.mark.parametrize(
     ("query", "text", "only"),
     [

@@ -69,6 +69,14 @@ def test_what_a_new_user_tries_first_is_put_in_doubt(memory: Memory, others: Seq
             "The staging database is a Postgres 14.",
             "staging database runs Postgres 17, the migration took the whole night",
         ),
+        (  # a number tells as well as a day
+            "The dev team meets on Tuesdays.",
+            "The dev team meets twice a week, whenever two of them are in.",
+        ),
+        (  # the day is told besides
+            "Mein Portugiesischunterricht ist bei Dona Célia, mittwochs",
+            "Mit uns in Portugiesisch weiter macht ein gewisser Rui, Célia ist in Coimbra.",
+        ),
     ],
 )
 def test_what_tells_more_lately_of_the_same_thing_puts_it_in_doubt(

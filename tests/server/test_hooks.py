@@ -375,12 +375,23 @@ def test_the_project_of_the_prompt_comes_first(
     assert sorted(places, key=lambda name: places[name]) == told
 
 
+def test_a_recall_in_a_project_finds_what_is_of_it_or_of_none(memory: Memory) -> None:
+    for name, text in PORTS.items():
+        memory.remember(ME, RememberRequest(text, tags=[f"project:{name}"]))
+    memory.remember(ME, RememberRequest("Postgres listens where the operator says."))
+    found = memory.recall(ME, RecallRequest("where does Postgres listen?", project="Lighthouse"))
+    assert {hit.memory.text for hit in found.hits} == {
+        PORTS["lighthouse"],
+        "Postgres listens where the operator says.",
+    }
+
+
 @pytest.mark.parametrize(
     ("prompt", "told"),
     [
         ("Schreibe ein Gedicht über den Herbst", ""),
         ("Welche Schlüssel brauche ich für den Keller?", "Der Schlüssel für den Fahrradkeller"),
-        ("Wann sind die Bestellungen fällig?", "Die Bestellung für Tee"),
+        ("Wann sind meine Bestellungen wieder dran?", "Die Bestellung für Tee"),
     ],
 )
 def test_two_german_texts_are_near_by_a_word_that_both_have(

@@ -477,6 +477,7 @@ def test_a_token_of_an_entry_that_is_replaced_is_taken_back(desk: Desk) -> None:
     secret = desk.entry("cursor")["headers"]["Authorization"].removeprefix("Bearer ")
     assert path.stat().st_mode & 0o777 == 0o600, "it holds a token"
     assert Tokens(desk.data).find(secret) is not None
+    path.chmod(0o644)
     assert desk.run("install", "cursor")[0] == 0
     assert Tokens(desk.data).find(secret) is None
     backup = path.with_name("mcp.json.anamnesis-backup")

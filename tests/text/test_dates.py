@@ -169,6 +169,8 @@ RESOLVED = [
     ("The rent was 865 from March", ["2024-03"]),
     ("Ab Oktober kostet die Wohnung 1260 Euro", ["2024-10"]),
     ("Ab Montag ist das Daily um zehn", ["2024-05-13"]),
+    ("We meet in the hall from Monday on", ["2024-05-13"]),
+    ("the invoice from the 1st lies on the desk", []),
     ("I have 20 invoices from March", []),
     ("the letter from Monday is on the desk", []),
     ("These are the 3 notes from Monday.", []),
