@@ -58,6 +58,11 @@ NEAR = [
     "His gamertag is Foxglove_88.",
     "We got a Bosch PSR18 to drill the lock out.",
     "The password policy changed in 2024.",
+    "The lock file is a secret of mode 0o077, its reserve 2**20 bytes, the key file 1_000_000.",
+    "I use Python 3.11.2's login hooks and hit “sqlite3.IntegrityError: UNIQUE” at the lock.",
+    "The password settings: {'MEMORY_COST': 65536, 'rounds': 1000}",
+    "unlock costs:\n'HOUSING_PIN': 1000,\nconfig['MEMORY_CODE'] = 65536",
+    "unlock draws, as in 4C2 / 52C2 = 6/1326",
     "The safe weighs 1200 kg and the door 3500 euros.",
 ]
 

@@ -131,12 +131,13 @@ _NONE = lazy_pattern(
     r"|\d{1,2}-\d{1,2}-(?:19|20)\d\d$|(?:19|20)\d\d(?:[-/–]\d{2,4}|er|s)?$"
     r"|\d{1,2}[:.h]\d\d(?::\d\d)?(?:am|pm|h|uhr)?$|\d{1,2}[:.]?\d{0,2}[-–]\d{1,2}[:.]\d\d$"
     r"|[$€£]\d[\d.,]*[km]?$|\d[\d.,]*[$€£%°]|\d{1,3}(?:[.,]\d{3})+$|\d+[.,]\d{1,2}$"
-    r"|v?\d+(?:\.\d+){1,4}(?:[-+].*)?$|#\d+$|[A-Z]{2,6}-\d{1,6}$|\d+[/x×:–]\d+$"
+    r"|v?\d+(?:\.\d+){1,4}(?:[-+'’].*)?$|#\d+$|[A-Z]{2,6}-\d{1,6}$|\d+[/x×:–]\d+$"
     r"|(?:\+|00)[1-9][\d /-]{8,14}$|0\d{2,5}[ /-]\d{3,}|\+\d"
     r"|(?:0x)?[0-9a-f]{0,20}(?:[0-9][a-f]|[a-f][0-9])[0-9a-f]{4,}$|[0-9a-f]{8}-[0-9a-f]{4}-"
     r"|(?:[0-9a-f]{1,4}:){2}|(?:ctrl|strg|alt|cmd|shift)[+-]|[a-z]{2}_[a-z]{2}\b"
     r"|[\w-]{1,60}\.[a-z]{2,5}(?:#|[:.]\d)|0x|(?:sha|md)\d|MII[A-Z]|AAAA|[*x]{1,3}[:-]"
-    r"|[A-Z ]*[0 ]{6,}"
+    r"|[A-Z ]*[0 ]{6,}|\d+\*\*\d+$|0[ob][0-7]+$|\d{1,3}(?:_\d{3})+$"
+    r"|(?-i:[a-z]\w{1,40}\.[A-Z][A-Za-z]{2,40}$)"
     r"|[a-z]{1,4}-?[a-z]?\d{1,3}[a-z]?$|\d{1,2}[a-z]{1,3}$|[a-z]+-\d$|[a-z]\+\+|gpt|passw[a-z]{2,4}\d{1,4}$"
     r"|(?:postgres|mysql|redis|node|python|java|php|vue|ubuntu|debian|windows|android|ios)\D{0,8}\d"
     r"|[\w+.-]{1,40}[-_]\d[a-z]?$|[a-z][\w+]{1,40}[-_]v?\d+\.\d+$|(?-i:[A-Z]{2,6}-?\d+(?:-|$))"
@@ -150,7 +151,7 @@ numbers, hashes."""
 _CODE = lazy_pattern(
     r"(?im)[{}<\\|`]|\w=\w|==|(?<![-\w])>|>\w|\$[({A-Z]|;$|\w\(|\(\)|::|^[ \t]{0,40}(?:--|#!|//"
     r"|(?:import|def|class|return|curl|export|sudo|docker|git|psql|mysql) |from \w{1,40} import)"
-    r"|\w_\w{1,30} ?[:=]|[•●]{3}|\*{4}|://"
+    r"|['\"]\]? ?[:=] ?(?:\d|x\b)|\w_\w{1,30} ?[:=]|[•●]{3}|\*{4}|://"
 )
 _COUNTS = lazy_pattern(
     r"(?i)\b(?:ral|imei|vin|blz|wkn|isin|ean|isbn|dpi|iso|icd|cpt|ports?|room|zimmer|raum|büro"
@@ -173,7 +174,7 @@ _AMOUNT = lazy_pattern(
     r"|people|leute|users|nutzer|rows?|zeilen|lines|files|dateien|photos|fotos|points?|punkte"
     r"|hours|stunden|minutes?|minuten|seconds|sekunden|days|tage|years|jahre|times|mal|uhr|rounds"
     r"|iterations|runden|[ck]ombinat\w{0,6})\b)"
-    r"|\s?[ap]m(?=\W{0,3}$)|[^\n]{0,40}\b(?:repo|repository|code ?base|code review)\b"
+    r"|\s?[ap]m(?=\W{0,3}$)|\s=\s|[^\n]{0,40}\b(?:repo|repository|code ?base|code review)\b"
 )
 """What stands behind a number of something: "3500 Euro"."""
 _SETTING = lazy_pattern(r"[ \t]{0,20}[\w.-]{1,60}[ \t]?(?:[:=]|[=-]>)[ \t]{0,8}\d{1,20}[ \t]?")
