@@ -25,8 +25,8 @@ TOKENS = 1_250
 RECALLED = 6
 
 HOW_TO_GET_A_MODEL = (
-    "no language model answers, so only what comes to mind is shown; start Ollama "
-    "(`ollama pull mistral`), or name another model: docs/models.md"
+    "no language model answers, so only what comes to mind is shown; correct that, or use another "
+    "model, such as one of Ollama (`ollama pull mistral`): docs/models.md"
 )
 
 

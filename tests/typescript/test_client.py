@@ -38,7 +38,7 @@ SECONDS = 240
 AGENTS = (
     "me", "create", "create_streamed", "stream_helper", "raw", "responses", "responses_streamed",
     "messages", "messages_streamed", "twenty", "tools", "loop", "loop_kept", "held", "again",
-    "named", "broken", "away", "ann", "ben", "plain",
+    "named", "broken", "away", "blob", "ann", "ben", "plain",
 )  # fmt: skip
 
 Node = Callable[..., str]

@@ -48,9 +48,13 @@ export function rememberingFetch(remembering: Remembering): RememberingFetch {
     const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : {}));
     const [session, agent] = [taken(headers, SESSION), taken(headers, AGENT)];
     const content = await textOf(input, init);
+    if (content === undefined) companion.passed();
     const exchange = content && (await companion.ask(dialect, content, session, agent));
     if (!exchange) return send(input, { ...init, headers });
     headers.delete("content-length");
+    if (init?.body instanceof Blob && init.body.type && !headers.has("content-type")) {
+      headers.set("content-type", init.body.type);
+    }
     const response = await send(input, { ...init, headers, body: exchange.content });
     if (response.status !== 200 || !response.body) return response;
     const kind = response.headers.get("content-type") ?? "";
@@ -118,6 +122,11 @@ class Companion {
       this.#tell(`a request goes on without memory: ${reason(problem)}`);
       return undefined;
     }
+  }
+
+  /** A request goes by whose body is not read here, as it may be read only once. */
+  passed(): void {
+    this.#tell("a request goes on without memory: its body is no string, bytes or Blob");
   }
 
   /** Keep the answer of `exchange`, if `said` came to its end. */
@@ -283,13 +292,17 @@ function taken(headers: Headers, name: string): string {
   return value;
 }
 
-/** The body of a request as text; "" for one that can be read only once or is none. */
-async function textOf(input: string | URL | Request, init?: RequestInit): Promise<string> {
+/** The body of a request as text, "" where there is none; undefined for one that is not read here. */
+async function textOf(
+  input: string | URL | Request,
+  init?: RequestInit,
+): Promise<string | undefined> {
   const body = init?.body;
   if (typeof body === "string") return body;
+  if (body instanceof Blob) return body.text();
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return new TextDecoder().decode(body);
   if (body === undefined && input instanceof Request) return input.clone().text();
-  return "";
+  return body === undefined || body === null ? "" : undefined;
 }
 
 /** `response`, with `heard` told its whole text when it has been read to its end, or left. */

@@ -36,7 +36,7 @@ async function made(Client, agent, { change, fetch = globalThis.fetch, ...more }
     const { data } = await own.GET("/memories", { params: { query: { limit: 100 } } });
     return data.memories.filter(({ role }) => role);
   };
-  return { client, sent, problems, kept };
+  return { client, sent, problems, kept, remembering };
 }
 
 const chat = (client, messages, more) =>
@@ -228,6 +228,28 @@ test("memory never fails a call", async () => {
   const revoked = await made(OpenAI, "away", { token: "no" });
   assert.equal((await chat(revoked.client, [user(PROMPT)])).choices[0].message.content, SAID);
   assert.match(revoked.problems.join(), /401/);
+});
+
+test("a Blob is read, and a body that is read only once goes on without memory", async () => {
+  const { sent, problems, remembering } = await made(OpenAI, "blob");
+  const text = JSON.stringify({ model: "m", messages: [user(PROMPT)] });
+  const post = { method: "POST" };
+  const address = `${model}/v1/chat/completions`;
+  const blob = new Blob([text], { type: "application/json" });
+  assert.equal((await remembering(address, { ...post, body: blob })).status, 200);
+  assert.ok(sent[0].body.includes(FACT));
+  assert.equal(sent[0].headers.get("content-type"), "application/json");
+  assert.deepEqual(problems, []);
+  const given = [];
+  const fetch = async (_, init) => {
+    given.push(init.body);
+    return new Response("{}");
+  };
+  const passing = rememberingFetch({ url, fetch, onProblem: (problem) => problems.push(problem) });
+  const body = blob.stream();
+  await passing(address, { ...post, body });
+  assert.deepEqual(given, [body]);
+  assert.match(problems.join(), /without memory: its body is no string/);
 });
 
 test("a memory that hangs is waited for a second at most", { timeout: 20_000 }, async () => {

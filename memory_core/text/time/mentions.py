@@ -271,10 +271,15 @@ def asks_for_first(query: str) -> bool:
     return _AT_FIRST.search(query) is not None
 
 
-def tense(text: str, place: int) -> int:
-    """-1 when the clause around *place* is about the past, 1 about the future, 0 when unclear."""
+def tense(text: str, place: int, *, ends: bool = False) -> int:
+    """-1 when the clause around *place* is about the past, 1 about the future, 0 when unclear.
+
+    Where what it tells *ends* at *place*, what was granted lasts till then: "lent until Friday".
+    """
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     after = _CLAUSE_END.split(text[place : place + 80])[0]
+    if ends and any(_GRANTED.search(clause) for clause in (before, after)):
+        return 1
     done = _DONE.search(after) is not None
     if _BESIDE.search(before):
         return 0
@@ -287,6 +292,16 @@ def tense(text: str, place: int) -> int:
         return -1 if _GERMAN_BE.search(before + after) else 0
     return 1 if _GERMAN_PRESENT.search(before + after) else 0
 
+
+_GRANTED = lazy_pattern(
+    r"\b(?:borrow|rent|hir|leas|loan|book|reserv|extend|postpon|delay|suspend|bann|grant|allow"
+    r"|promis)ed\b|\b(?:lent|gave|given)\b|\btook\b[^,]{1,30}\boff\b"
+    r"|\b(?:aus|ver)?(?:geliehen|liehen|lieh)\b|\b(?:an|ver)?(?:ge)?mietet\b|\b(?:aus)?geborgt\b"
+    r"|\bge(?:bucht|geben|nehmigt)\b|\breserviert\b|\bver(?:längert|schoben)\b"
+    r"|\b(?:krank|ab)gemeldet\b|\b(?:krank|frei)ge(?:schrieben|nommen|geben)\b|\büberlassen\b",
+    re.IGNORECASE,
+)
+"""What lasts from then on, for a time."""
 
 _BESIDE = lazy_pattern(r",\s*\w{2,20}ing\b[^,]{0,60}$")
 """What is told beside a clause may be at another time: "we took it, picking it up on 4 May"."""

@@ -354,7 +354,7 @@ def _weekday_begun(match: re.Match[str], today: date) -> list[Mention]:
 
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
     """ "Lunch with Tom on Friday": a day without a verb, as notes have it, is one that comes."""
-    direction = tense(match.string, match.start())
+    direction = tense(match.string, match.start(), ends=bool(match.groupdict().get("until")))
     return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction or 1)
 
 
@@ -568,7 +568,7 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     ),
     (
         _WEEKDAY_WORDS,
-        _rule(rf"\b(?:on|by|am|{NO_RANGE}(?:until|till|bis)) {_ONE_WEEKDAY}"),
+        _rule(rf"\b(?:on|by|am|{NO_RANGE}(?P<until>until|till|bis)) {_ONE_WEEKDAY}"),
         _weekday_by_tense,
     ),
     (

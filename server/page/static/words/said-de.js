@@ -157,7 +157,7 @@ export const SAID = {
   "name two memories that you may read and that still hold; `anamnesis review` lists those in doubt": "nenne zwei lesbare Erinnerungen, die noch gelten; `anamnesis review` zeigt die zweifelhaften",
   "no damage was found": "kein Schaden gefunden",
   "no file holds forgotten text": "keine Datei enthält Vergessenes",
-  "no language model answers, so only what comes to mind is shown; start Ollama (`ollama pull mistral`), or name another model: docs/models.md": "kein Sprachmodell antwortet, darum ist nur zu sehen, was dazu einfällt; Ollama starten (`ollama pull mistral`), oder ein anderes Modell nennen: docs/models.md",
+  "no language model answers, so only what comes to mind is shown; correct that, or use another model, such as one of Ollama (`ollama pull mistral`): docs/models.md": "kein Sprachmodell antwortet, darum ist nur zu sehen, was dazu einfällt; das beheben, oder ein anderes Modell nehmen, etwa eines von Ollama (`ollama pull mistral`): docs/models.md",
   "no memories yet": "noch keine Erinnerungen",
   "no memory that you may delete matches": "keine Erinnerung passt, die hier gelöscht werden darf",
   "no memory {}": "keine Erinnerung {0}",
