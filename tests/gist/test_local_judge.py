@@ -10,6 +10,7 @@ import pytest
 
 from memory_core.enrichment import candidates, judges
 from memory_core.enrichment.judges import LocalJudge
+from memory_core.enrichment.judging import Judging
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
@@ -185,7 +186,9 @@ def test_only_the_newest_of_many_are_looked_at(
     monkeypatch.setattr(candidates, "LATEST", 1)
     stub = Stub(0.9, 0.05)
     memory = judged(stub)
-    told(memory, clock, NEAR, OTHER, FAR)
+    with monkeypatch.context() as before:
+        before.setattr(Judging, "step", lambda _self: False)  # the worker waits for all three
+        told(memory, clock, NEAR, OTHER, FAR)
     memory.encode(ME)
     assert stub.asked == []
 
