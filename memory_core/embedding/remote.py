@@ -87,7 +87,7 @@ def ollama_embedder(name: str, settings: Settings, profile: Profile) -> RemoteEm
                 f"{where} does not answer ({type(problem).__name__})",
                 "start it, or set url under [embedding] in the settings file",
             ) from None
-        except (ValidationError, ValueError, TypeError, AttributeError):
+        except (ValidationError, ValueError, TypeError, AttributeError, RecursionError):
             # the client assumes that any JSON is an object
             raise EncoderUnavailable(
                 f"{where} gave an unreadable answer", "check that url names an Ollama server"
@@ -146,7 +146,7 @@ def _rows(answer: Any, base: str) -> list[Any]:
     try:
         entries = sorted(answer.json()["data"], key=lambda entry: int(entry["index"]))
         return [entry["embedding"] for entry in entries]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise EncoderUnavailable(
             f"{base} gave an unreadable answer", "check that url names an OpenAI-compatible server"
         ) from None

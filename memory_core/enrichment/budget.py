@@ -99,7 +99,8 @@ class Budget:
         """The result of *ask*(encoder); *most* is the most that it can take, in tokens.
 
         Raises ServiceFailure, also while the service is paused or the budget used up, and
-        AnswerFailure, also when a whole day's budget does not cover it. Holds no lock meanwhile.
+        AnswerFailure, also when a whole day's budget does not cover it, and for any other failure
+        of the encoder. Holds no lock meanwhile.
         """
         self._reserve(most)
         usage, failed = Usage(), True
@@ -113,6 +114,13 @@ class Budget:
         except ServiceFailure as problem:
             self._failed(problem, problem.retry_after, lasting=problem.lasting)
             raise
+        except Exception as problem:  # whatever a library raises: to ask on would never end
+            failure = AnswerFailure(
+                f"the encoder failed ({type(problem).__name__})",
+                "it is tried again, then the text stays as it is",
+            )
+            self._failed(failure, None, lasting=False)
+            raise failure from problem
         finally:
             self._account(most, usage, failed=failed)
         with self._lock:

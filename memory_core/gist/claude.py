@@ -70,7 +70,7 @@ class Claude:
             raise http_client.refused(where, problem.status_code, said, problem.response) from None
         except (anthropic.APIConnectionError, httpx2.HTTPError, http_client.TooMuch) as problem:
             raise http_client.unreachable(where, problem) from None
-        except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
+        except (anthropic.AnthropicError, ValueError, TypeError, AttributeError, RecursionError):
             raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
     def _send(self, request: Request) -> Message:

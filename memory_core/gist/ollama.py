@@ -76,7 +76,7 @@ class Ollama:
             raise http_client.unreachable(where, problem) from None
         except (ConnectionError, httpx.HTTPError) as problem:
             raise http_client.unreachable(where, problem) from None
-        except (ValidationError, ValueError, TypeError, AttributeError):
+        except (ValidationError, ValueError, TypeError, AttributeError, RecursionError):
             # the client assumes that any JSON is an object
             raise http_client.unusable(f"{where} gave an unreadable answer") from None
 

@@ -145,8 +145,15 @@ def test_nobody_listening_is_named_with_the_fix(name: str, connect: Connect) -> 
 @pytest.mark.parametrize("name", BACKENDS)
 @pytest.mark.parametrize(
     "body",
-    [b"<html>", b"[]", b"{}", b'{"data": 1, "embeddings": 1}', b'{"data": [{}], "models": 2}'],
-    ids=["html", "list", "nothing", "numbers", "no vectors"],
+    [
+        b"<html>",
+        b"[]",
+        b"{}",
+        b"[" * 100_000,
+        b'{"data": 1, "embeddings": 1}',
+        b'{"data": [{}], "models": 2}',
+    ],
+    ids=["html", "list", "nothing", "deep", "numbers", "no vectors"],
 )
 def test_garbage_is_an_unreadable_answer(
     name: str, body: bytes, speaking: Any, connect: Connect

@@ -193,6 +193,7 @@ def test_a_service_that_fails(
         ({"raw": b"<html>gateway</html>"}, ""),
         ({"raw": b"[]"}, ""),
         ({"raw": b"\xff\xfe\x00"}, ""),
+        ({"raw": b"[" * 100_000}, ""),
         ({"status": 400}, "400"),
     ],
     ids=[
@@ -205,6 +206,7 @@ def test_a_service_that_fails(
         "html",
         "a list",
         "no text",
+        "a deep body",
         "400",
     ],
 )

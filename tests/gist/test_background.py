@@ -289,6 +289,28 @@ def test_a_text_that_no_days_budget_covers_does_not_block_the_rest(
     assert memory.health(ME).jobs["gist"]["failed"] == 1
 
 
+def test_an_encoder_that_fails_in_its_own_way_is_not_asked_forever(
+    opened: Opened, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def fail(*_: Any) -> Any:
+        asked.append(1)
+        raise LookupError("what a library raises")
+
+    memory = opened()
+    budget = jobs_of(memory).budget
+    monkeypatch.setattr(budget.encoder, "encode", fail)
+    id = memory.remember(ME, RememberRequest(PORT)).id
+    assert memory.encode(ME).problem == "the encoder failed (LookupError)"
+    assert (memory.encode(ME).left, len(asked)) == (1, 1)  # it is paused
+    budget._monotonic = iter(range(10**6, 10**9, 10**4)).__next__  # each pause is over
+    while memory.encode(ME).left:
+        assert len(asked) < 4
+    assert (memory.get(ME, id).encoded, len(asked)) == ("failed", 3)
+    assert memory.health(ME).jobs["gist"]["failed"] == 1
+
+
 def test_no_budget_means_no_call_and_nothing_is_given_up(opened: Opened, server: Any) -> None:
     memory = opened(daily_tokens=0)
     id = memory.remember(ME, RememberRequest(PORT)).id

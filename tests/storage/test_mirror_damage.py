@@ -11,9 +11,31 @@ import pytest
 
 from memory_core.errors import StorageError
 from memory_core.records import MemoryRecord
+from memory_core.storage.journal.journal import Journal
 from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]
+
+
+@pytest.mark.parametrize("emptied", [False, True])
+def test_the_table_of_a_journal_that_is_lost_is_not_touched(holder: Any, emptied: bool) -> None:
+    """It is the last copy of every text, and a new journal would not know one of them."""
+    holder.fill(5)
+    holder.table_sync.update()
+    directory = holder.shop.directory
+    holder.shop.close()
+    for path in directory.glob("journal.db*"):
+        path.unlink()
+    if emptied:
+        (directory / "journal.db").touch()
+    left = {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    for read_only in (False, True):
+        with pytest.raises(StorageError, match="is lost or empty") as told:
+            Journal.open(directory, clock=lambda: 0.0, read_only=read_only)
+    assert "restore a backup" in told.value.next_step
+    assert left == {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+    shutil.rmtree(directory / "table")
+    Journal.open(directory, clock=lambda: 0.0).close()  # nothing is left to lose
 
 
 def data_files(folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from memory_core.errors import IncompatibleStore, InvalidInput, ReadOnly
+from memory_core.errors import IncompatibleStore, InvalidInput, ReadOnly, StorageError
 from memory_core.storage.errors import from_os_error, not_allowed
 from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
@@ -74,6 +74,24 @@ def refuse_links(directory: Path) -> None:
                 f"{path} is a symbolic link",
                 "put the file itself there, or name its folder as the data directory",
             )
+
+
+def refuse_remains(directory: Path) -> None:
+    """Raise StorageError where the journal is missing or empty beside a table of memories.
+
+    A new journal knows none of these, so that the next start would erase the table, which then is
+    the last copy of every text.
+    """
+    try:
+        if size(directory / FILE) or not any((directory / "table").glob("[1-9]*/*.lance")):
+            return
+    except OSError:
+        return  # what opens the journal says why
+    raise StorageError(
+        f"the journal in {directory} is lost or empty, and the table beside it is not",
+        f"put {FILE} back, or restore a backup into another directory; to begin anew, move "
+        "this one away",
+    )
 
 
 def _close_to_others(directory: Path) -> str:

@@ -114,6 +114,7 @@ class Journal(Queries):
         self._closed = False
         self._reached = 0
         files.refuse_links(directory)
+        files.refuse_remains(directory)
         self.was_open = "" if read_only else files.prepare(directory)
         """What of the directory was open to others before, in words; "" for nothing."""
         self.read_only = read_only or not files.writable(directory)
