@@ -1,9 +1,9 @@
 """How a later memory bears on an earlier one: the one comparison, at write and in sleep.
 
 Meaning selects what is compared and weighs whether both compete (`competing`); words say how they
-differ (`change`) and refuse. A word of change alone supersedes nothing: the newer text has to be
-the older one once more, denied or with another value (`restated`), or as likely as SURE. All else
-is in doubt at most. No model, no I/O.
+differ (`change`) and refuse. A word of change alone supersedes nothing, however likely: the newer
+text has to be the older one once more, denied or with another value (`restated`). All else is in
+doubt at most. No model, no I/O.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memory_core.beliefs import (
     whose,
     wordings,
 )
-from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
+from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, Nearness
 from memory_core.beliefs.question import gives
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.sentence import CHANGE, Sentence, read_all
@@ -204,13 +204,6 @@ def _weighed(older: str, newer: str, near: Nearness) -> change.Found | None:
         or _lacks_a_figure(older, newer)
     ):
         return None
-    if (
-        found.worded
-        and not (found.partial or moves)
-        and likelihood >= SURE
-        and about_one("", older, newer)
-    ):
-        return replace(found, supersedes=UPDATES)
     return found
 
 

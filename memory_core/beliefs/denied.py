@@ -161,10 +161,12 @@ def _found(older: str, newer: str) -> tuple[str, bool] | None:
             place = _place(said, wrong)
             if place < 0 or all(_among(w, wrong) or not _among(w, said) for w in now.content):
                 continue
-            if not _is_behind_its_subject(said[:place]) and not _says_all(now, said, wrong):
+            behind = _is_behind_its_subject(said[:place])
+            if not behind and not _says_all(now, said, wrong):
                 continue
             fresh = [w for w in tokens(now.text) if _tells(w) and not _among(w, (*said, *wrong))]
-            return words, both and len(fresh) <= len(wrong)
+            another = behind and not frozenset(fresh).isdisjoint(subject(now))
+            return words, both and not another and len(fresh) <= len(wrong)
     return None
 
 

@@ -43,6 +43,12 @@ OVER = lazy_pattern(
 )
 """That something was so and is no longer."""
 
+AFTER_ALL = lazy_pattern(
+    r"\bafter all\b|(?<!\bdas ist )(?<!\bes ist )(?<!\bist das )(?<!\bist es )(?<!\bdas war )"
+    r"\bdoch (?:nicht|kein\w{0,2})\b"
+)
+"""That something is otherwise than was thought. Not "das ist doch nicht schlimm"."""
+
 DENIES = frozenset(
     listed("no not longer any more anymore nicht mehr länger kein keine keinen keinem keiner")
 )
@@ -89,6 +95,8 @@ PHRASES = lazy_pattern(
     rf"(?= (?:the )?(?:\W?[0-9]|{_FROM_WHEN}))|(?:cut|put) (?:back |down |up )?to(?= \W?[0-9])"
     r"|(?:is|are|'s) (?:now )?(?:cancell?ed|scrapped|discontinued|abolished|dissolved)"
     r"|g[ai]ve[ns]? (?:[\w']+ ){1,3}away|took the place of|paid (?:[\w']+ ){1,3}back|got approved"
+    r"|(?<!\bdas ist )(?<!\bes ist )(?<!\bist das )(?<!\bist es )(?<!\bdas war )"
+    r"doch (?:nicht|keine?[nmrs]?)"
     r"|wird nichts|fällt (?:aus|flach)|klappt nicht|new (?:name|number|address|password|code)"
     r"|swapped out|(?:is|are|am|'s|'re|'m) back|back (?:to|in|at|on|with|from)|ended up \w+ing"
     r"|(?:agreed|settled|decided) on"
@@ -288,6 +296,7 @@ STOP = (
 _HOME = r"(?:home|house|flat|apartment|place|cottage|room|studio)"
 _LIVES = r"(?:live|lives|living|wohnen?|wohnt|leben?|lebt)"
 _BOSS = r"(?:boss|manager|supervisor|team lead|chefin?|vorgesetzte[rn]?)"
+_JOB = r"(?:(?:old|day|night) )?(?:job|work|company|firm|position|post|role|place)"
 _DIET = r"(?:vegetarian|vegan|pescatarian|vegetarier(?:in)?|veganer(?:in)?|vegetarisch)"
 _MEAT = r"(?:meat|fish|chicken|beef|steaks?|pork|bacon|fleisch|fisch|hähnchen|wurst|speck)"
 _PARTNER = r"girlfriend|boyfriend|partner|fiancée?|engaged|married|single|verlobt"
@@ -351,7 +360,8 @@ MATTERS = (
         ),
         lazy_pattern(
             r"\b(?:new (?:job|employer|role|position)|laid off|let go|redundant|notice|resigned"
-            r"|freelanc\w+|self-employed|unemployed|quit (?:my|the|his|her|their)|fired|sacked"
+            r"|freelanc\w+|self-employed|unemployed|fired|sacked"
+            rf"|quit (?:my|the|his|her|their) {_JOB}"
             r"|neue\w? (?:job|stelle|arbeit)|gekündigt|selbst?ständig|arbeitslos|in rente"
             r"|(?:start|starts|started|begin|began) (?:work(?:ing)? )?(?:at|with)"
             r" (?!a\b|an\b|the\b|my\b|our\b|this\b|that\b)[^\W\d_]\w+|bei \w+ angefangen"

@@ -34,6 +34,7 @@ _SAYS_SO = lexicon.CORRECTION | frozenset(
 )
 _BESIDE = _SAYS_SO | lexicon.NOW
 """What stands beside a statement and is no part of it."""
+_AFTER_ALL = frozenset(listed("after all doch"))
 _WHERE = frozenset(listed("in at for bei"))
 _TITLES = lexicon.TITLES | {"dr", "prof"}
 _OWNERS = frozenset(listed("my our mein meine unser unsere"))
@@ -77,7 +78,9 @@ def taken_back(older: str, newer: str) -> str:
     for clause in _CLAUSE.split(newer):
         said = tokens(clause)
         now = [word for word in said if word not in _BESIDE]
-        says_so = corrects or not _SAYS_SO.isdisjoint(said)
+        after_all = lexicon.AFTER_ALL.search(clause.casefold()) is not None
+        now = [word for word in now if not (after_all and word in _AFTER_ALL)]
+        says_so = corrects or after_all or not _SAYS_SO.isdisjoint(said)
         held = [word for word in now if word not in lexicon.DENIES]
         if len(held) < len(now):
             over = lexicon.OVER.search(clause.casefold()) is not None
@@ -100,8 +103,9 @@ def taken_back(older: str, newer: str) -> str:
 @lru_cache(maxsize=1_024)
 def _takes_back(text: str) -> bool:
     """True when *text* has words that say that something is so no longer, or otherwise."""
-    says_so = not _SAYS_SO.isdisjoint(tokens(text))
-    return says_so or lexicon.OVER.search(text.casefold()) is not None
+    said = text.casefold()
+    ends = lexicon.OVER.search(said) or lexicon.AFTER_ALL.search(said)
+    return ends is not None or not _SAYS_SO.isdisjoint(tokens(text))
 
 
 def tokens(text: str) -> list[str]:

@@ -67,6 +67,11 @@ _ANEW = lazy_pattern(
 )
 
 
+_LEFT_OR_OVER = lazy_pattern(
+    rf"{lexicon.OVER.pattern}|\b(?:left|leaves|quits?) (?:the|our|this|his|her|their)\b"
+)
+
+
 def of_another(older: str, newer: str) -> bool:
     """True where the texts speak of two people or two sides, and *newer* names none of *older*.
 
@@ -89,11 +94,13 @@ def of_another(older: str, newer: str) -> bool:
 def ended_of_another(older: str, newer: str) -> bool:
     """True where what is no longer so in *newer* is so of a subject that *older* does not name.
 
-    "Oleg comes by train", "Irina no longer comes by train".
+    "Oleg comes by train", "Irina no longer comes by train"; "I work at the clinic", "Irina left the
+    clinic".
     """
     one = read_all(older)
     now = _about(one, read_all(newer))
-    name = _ended(now) if now is not None else ""
+    mine = any(not SELF.isdisjoint(each.tokens[:1]) for each in one)
+    name = _ended(now, _LEFT_OR_OVER if mine else lexicon.OVER) if now is not None else ""
     return bool(name) and not held([name], {word for each in one for word in each.tokens})
 
 
@@ -274,14 +281,17 @@ def _does_the_same(then: Sentence, now: Sentence) -> bool:
     what = next((word for word in ahead if word in then.content | then.done), "")
     at = next((at for at, word in enumerate(now.tokens) if what and held([what], [word])), 0)
     who = [word for word in now.tokens[:at] if word in now.content]
+    ours = [at for at, word in enumerate(now.tokens[:at]) if word.partition("'")[0] in SELF]
+    if ours and now.content.isdisjoint(now.tokens[ours[-1] + 1 : at]):
+        return False  # "it turns out I am not"
     if not who or who[0] in _ALL_OF_US or held(who, then.tokens):
         return False
     if now.tokens[0] in lexicon.ONESELF or not _AT_ME.isdisjoint(now.tokens):
         return False
     if len(who) > 1:
         return True
-    ours = then.tokens[0][:1] == "w" and bool(now.cues)
-    return not ours and now.tokens[0] not in lexicon.DETERMINERS
+    several = then.tokens[0][:1] == "w" and bool(now.cues)
+    return not several and now.tokens[0] not in lexicon.DETERMINERS
 
 
 def _of_mine(then: Sentence, now: Sentence) -> bool:
@@ -358,9 +368,12 @@ def _of_something(sentence: Sentence) -> set[str]:
     return {a for a, b in pairs if b in sentence.content or a in sentence.content}
 
 
-def _ended(now: Sentence) -> str:
-    """The first word that names what *now* says to be over; "" where that is the speaker's."""
-    over = lexicon.OVER.search(now.lowered)
+def _ended(now: Sentence, ends: re.Pattern[str]) -> str:
+    """The first word that names what *now* says to be over; "" where that is the speaker's.
+
+    *ends* finds how it says so.
+    """
+    over = ends.search(now.lowered)
     before = words(now.lowered[: over.start()]) if over is not None else []
     named = (word for word in before if word in now.content)
     return next(named, "") if SELF.isdisjoint(before) else ""

@@ -221,6 +221,8 @@ def test_what_holds_for_a_while_only_suspends(older: str, newer: str) -> None:
         ("The tenant lives in Graz.", "The tenant moved to Linz.", True),
         ("Our lodger Tim works at Bosch.", "Our lodger Paul started with a new job.", False),
         ("Die Nichte Ines arbeitet bei Bosch.", "Die Nichte Lea hat gekündigt.", False),
+        ("I work as a nurse at the clinic.", "I quit my job.", True),
+        ("I work as a nurse at the clinic.", "We quit the gym.", False),
     ],
 )
 def test_a_matter_is_of_one_bearer(older: str, newer: str, one: bool) -> None:

@@ -81,7 +81,12 @@ def test_what_may_both_be_true(older: str, newer: str) -> None:
         ("Die Probe ist am Montag.", "Korrektur: Die Probe ist am Freitag.", "updates"),
         ("Our office is in Berlin.", "Correction: our office is in Hamburg.", "updates"),
         ("My dentist is Dr Brandt.", "Correction: my dentist is Dr Sand now.", "updates"),
+        ("I'm allergic to nuts.", "I'm not allergic to nuts after all.", "contradicts"),
+        ("Das Konzert ist im Park.", "Das Konzert ist doch nicht im Park.", "contradicts"),
+        ("Ben kommt mit.", "Ben kommt doch nicht mit, er muss arbeiten.", "contradicts"),
         # both may be true, or nothing says that it changed
+        ("Das ist schlimm.", "Das ist doch nicht schlimm.", ""),
+        ("Ben kommt mit.", "Ben kommt nicht mit.", ""),
         ("My boss is Karen.", "Actually my boss is Canadian.", ""),
         ("The train leaves at 7:10.", "Now the train leaves at 7:40 on Sundays.", ""),
         ("The shop is open.", "The shop is not open again.", ""),

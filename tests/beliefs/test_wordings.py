@@ -222,7 +222,7 @@ def test_another_wording_of_what_is_in_doubt_comes_behind_the_change(
         ("the van has been a blue Vito since 2019", True),
         ("the van was green in 2015", False),
         ("the van is a blue Vito, bought in 2019", True),
-        ("the red van was replaced in 2019 by a blue one", True),
+        ("the red van was replaced in 2019 by a blue one", False),
         ("on 7 June the van was painted blue", True),
     ],
 )
