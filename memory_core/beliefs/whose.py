@@ -281,17 +281,15 @@ def _does_the_same(then: Sentence, now: Sentence) -> bool:
     what = next((word for word in ahead if word in then.content | then.done), "")
     at = next((at for at, word in enumerate(now.tokens) if what and held([what], [word])), 0)
     who = [word for word in now.tokens[:at] if word in now.content]
-    ours = [at for at, word in enumerate(now.tokens[:at]) if word.partition("'")[0] in SELF]
-    if ours and now.content.isdisjoint(now.tokens[ours[-1] + 1 : at]):
-        return False  # "it turns out I am not"
     if not who or who[0] in _ALL_OF_US or held(who, then.tokens):
         return False
-    if now.tokens[0] in lexicon.ONESELF or not _AT_ME.isdisjoint(now.tokens):
+    speaks = (each.partition("'")[0] for each in now.tokens)
+    if now.tokens[0] in lexicon.ONESELF or not _AT_ME.isdisjoint(speaks):
         return False
     if len(who) > 1:
         return True
-    several = then.tokens[0][:1] == "w" and bool(now.cues)
-    return not several and now.tokens[0] not in lexicon.DETERMINERS
+    ours = then.tokens[0][:1] == "w" and bool(now.cues)
+    return not ours and now.tokens[0] not in lexicon.DETERMINERS
 
 
 def _of_mine(then: Sentence, now: Sentence) -> bool:

@@ -240,6 +240,16 @@ def test_a_matter_is_of_one_bearer(older: str, newer: str, one: bool) -> None:
             "the later text may say how the same thing is now",
         ),
         ("Lena mentors Max.", "Max mentors Lena.", "the later text says it the other way round"),
+        (
+            "Wir fahren mit dem Auto nach Rom.",
+            "Nach Rom fahren wir doch nicht mit dem Auto.",
+            'the later text says "doch nicht"',
+        ),
+        (
+            "Das ist schlimm.",
+            "Das ist doch nicht schlimm, sagt Per.",
+            "the later text may say how the same thing is now",
+        ),
     ],
 )
 def test_the_reason_is_a_clause(older: str, newer: str, reason: str) -> None:

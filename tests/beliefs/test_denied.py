@@ -176,3 +176,15 @@ def test_a_value_that_is_over_for_somebody_else_holds() -> None:
 @pytest.mark.parametrize(("older", "newer"), NOT_OVER)
 def test_what_is_over_with_something_else_says_nothing_of_it(older: str, newer: str) -> None:
     assert not denied.names_as_over(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "sure"),
+    [
+        ("Ben coaches us.", "Ann, not Ben, coaches us.", True),
+        ("Practice is in the gym.", "Practice is in the barn, not the gym.", True),
+        ("Practice is in the gym.", "The concert is in the barn, not the gym.", False),
+    ],
+)
+def test_what_is_right_of_another_subject_is_not_sure(older: str, newer: str, sure: bool) -> None:
+    assert denied.is_sure(older, newer) is sure
