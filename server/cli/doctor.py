@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 from memory_core.config import Settings
-from memory_core.errors import MemoryCoreError
+from memory_core.errors import MemoryCoreError, StorageError
 from memory_core.records import Check
 from memory_core.text.time.timestamps import iso
 from server.cli import console, install
@@ -101,7 +101,9 @@ def _table(status: str, found: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _folder(directory: Path) -> Check:
-    """Whether the data directory exists and is private."""
+    """Whether the data directory exists, is private and has all of its memory, or none."""
+    from memory_core.storage.journal.files import refuse_remains  # with SQLite's wrapper
+
     try:
         mode = stat.S_IMODE(directory.stat().st_mode)
     except FileNotFoundError:
@@ -113,6 +115,10 @@ def _folder(directory: Path) -> Check:
     if mode & 0o077 and sys.platform != "win32":
         detail = f"{directory} can be read by others (mode {mode:o})"
         return Check("data directory", "degraded", detail, f"`chmod 700 '{directory}'`")
+    try:
+        refuse_remains(directory)
+    except StorageError as problem:
+        return Check("data directory", "failing", problem.problem, problem.next_step)
     if not has_memory(directory):
         return Check("data directory", "ok", f"{directory} holds no memory yet")
     return Check("data directory", "ok", str(directory))

@@ -113,6 +113,20 @@ def test_doctor_names_the_command_for_what_is_wrong(run: Any, data: Path) -> Non
     assert out.rstrip().endswith("status: failing")
 
 
+@pytest.mark.parametrize("emptied", [False, True])
+def test_doctor_names_a_journal_that_is_lost(run: Any, data: Path, emptied: bool) -> None:
+    (data / "table" / "1" / "memories.lance").mkdir(parents=True, exist_ok=True)
+    for path in data.glob("journal.db*"):
+        path.unlink()
+    if emptied:
+        (data / "journal.db").touch()
+    code, out, _ = run("doctor", "--json")
+    found = {check["name"]: check for check in json.loads(out)["checks"]}["data directory"]
+    assert (code, found["status"]) == (1, "failing")
+    assert "is lost or empty" in found["detail"]
+    assert "restore a backup" in found["fix"]
+
+
 def test_doctor_says_why_a_memory_cannot_be_opened(run: Any, data: Path) -> None:
     connection = apsw.Connection(str(data / "journal.db"))
     connection.execute("PRAGMA user_version = 99")
