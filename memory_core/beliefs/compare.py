@@ -67,9 +67,7 @@ def compare(
         return None
     one_voice = older.speaker == newer.speaker or older.role == newer.role == "user"
     lasts = one_voice and authority.may_change(older, newer) and not authority.requests(newer)
-    if lasts and not whose.goes_on(then, now):
-        return found
-    return replace(found, supersedes="")
+    return found if lasts else replace(found, supersedes="")
 
 
 def compare_wording(

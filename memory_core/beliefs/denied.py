@@ -165,7 +165,7 @@ def _found(older: str, newer: str) -> tuple[str, bool] | None:
             if not behind and not _says_all(now, said, wrong):
                 continue
             fresh = [w for w in tokens(now.text) if _tells(w) and not _among(w, (*said, *wrong))]
-            another = behind and not frozenset(fresh).isdisjoint(subject(now))
+            another = not frozenset(fresh).isdisjoint(subject(now))
             return words, both and not another and len(fresh) <= len(wrong)
     return None
 

@@ -99,8 +99,7 @@ def ended_of_another(older: str, newer: str) -> bool:
     """
     one = read_all(older)
     now = _about(one, read_all(newer))
-    mine = any(not SELF.isdisjoint(each.tokens[:1]) for each in one)
-    name = _ended(now, _LEFT_OR_OVER if mine else lexicon.OVER) if now is not None else ""
+    name = _ended(now) if now is not None else ""
     return bool(name) and not held([name], {word for each in one for word in each.tokens})
 
 
@@ -366,12 +365,9 @@ def _of_something(sentence: Sentence) -> set[str]:
     return {a for a, b in pairs if b in sentence.content or a in sentence.content}
 
 
-def _ended(now: Sentence, ends: re.Pattern[str]) -> str:
-    """The first word that names what *now* says to be over; "" where that is the speaker's.
-
-    *ends* finds how it says so.
-    """
-    over = ends.search(now.lowered)
+def _ended(now: Sentence) -> str:
+    """The first word that names what *now* says to be over; "" where that is the speaker's."""
+    over = _LEFT_OR_OVER.search(now.lowered)
     before = words(now.lowered[: over.start()]) if over is not None else []
     named = (word for word in before if word in now.content)
     return next(named, "") if SELF.isdisjoint(before) else ""

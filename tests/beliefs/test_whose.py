@@ -6,12 +6,12 @@ import pytest
 from conftest import OpenMemory
 
 from memory_core.beliefs import whose
-from memory_core.beliefs.compare import compare, compare_texts
+from memory_core.beliefs.compare import compare_texts
 from memory_core.beliefs.competing import Nearness
 from memory_core.embedding.base import Embedder
 from memory_core.recall.request import RecallRequest
 from memory_core.recall.succession import Rivals, answers
-from memory_core.records import Identity, MemoryRecord
+from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
@@ -211,24 +211,6 @@ def test_who_ends_it_or_speaks_of_the_subject_does_not(query: str, older: str, n
 def test_another_value_of_one_thing_is_no_going_on(older: str, newer: str) -> None:
     assert not whose.goes_on(older, newer)
     assert whose.goes_on("We fly into Bergen.", "Bergen flights cost too much")
-
-
-@pytest.mark.parametrize(
-    ("older", "newer"),
-    [
-        ("my boss is petra", "petra now works from home on mondays"),
-        ("we use Linear for tickets", "Linear changed their pricing page again"),
-        ("ich bin bei der aok", "aok hat das portal geändert, login geht nur noch mit app"),
-    ],
-)
-def test_what_only_goes_on_supersedes_nothing(older: str, newer: str) -> None:
-    then, now = (
-        MemoryRecord(id=letter * 20, text=text, agent="me", occurred_at=at)
-        for letter, text, at in (("0", older, 1.0), ("1", newer, 2.0))
-    )
-    found = compare(then, now, Nearness(0.75))
-    assert found is not None
-    assert not found.supersedes
 
 
 def test_what_is_over_of_another_is_no_doubt() -> None:
