@@ -16,6 +16,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.remember.request import RememberRequest
 from memory_core.storage import disk_reserve
+from memory_core.storage.backup import backup
 from memory_core.storage.journal.journal import Journal
 
 
@@ -181,6 +182,19 @@ def test_a_small_volume_has_a_small_reserve_and_can_forget(
         journal.close()
     finally:
         subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+def test_a_backup_on_a_full_disk_says_so_and_leaves_nothing(
+    small_disk: Path, tmp_path: Path
+) -> None:
+    journal = Journal.open(tmp_path / "store", clock=lambda: 0.0)
+    fields = to_fields(MemoryRecord(id="0" * 20, text="The heron waits. " * 20, agent="me"))
+    journal.write(lambda tx: tx.append(Change("put", "0" * 20, fields)))
+    journal.close()
+    fill_up(small_disk)
+    with pytest.raises(DiskFull, match=r"no room to write the backup \(No space left on device\)"):
+        backup.create(tmp_path / "store", small_disk / "copy", lambda: 0.0)
+    assert not (small_disk / "copy").exists()
 
 
 def test_without_a_reserve_the_disk_is_full(small_disk: Path) -> None:

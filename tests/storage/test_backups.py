@@ -212,7 +212,7 @@ def test_a_newer_backup_and_a_newer_journal_are_refused(store: Path, tmp_path: P
     connection.close()
     with pytest.raises(IncompatibleStore, match="99"):
         backup.create(store, tmp_path / "newer", lambda: NOW)
-    assert not list((tmp_path / "newer").iterdir())
+    assert not (tmp_path / "newer").exists()
 
 
 def test_without_a_manifest_it_is_no_backup(store: Path, tmp_path: Path) -> None:
@@ -222,9 +222,13 @@ def test_without_a_manifest_it_is_no_backup(store: Path, tmp_path: Path) -> None
         backup.restore(tmp_path / "nowhere", tmp_path / "again")
 
 
+@pytest.mark.parametrize("was_there", [False, True])
 def test_a_backup_that_finds_no_room_leaves_nothing(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_there: bool
 ) -> None:
+    if was_there:
+        (tmp_path / "copy").mkdir()
+
     def full(self: Journal, target: Path) -> None:
         target.write_bytes(b"half")
         raise DiskFull("write the backup found no room", "free some space")
@@ -232,7 +236,8 @@ def test_a_backup_that_finds_no_room_leaves_nothing(
     monkeypatch.setattr(Journal, "backup", full)
     with pytest.raises(DiskFull):
         backup.create(store, tmp_path / "copy", lambda: NOW)
-    assert list((tmp_path / "copy").iterdir()) == []
+    assert (tmp_path / "copy").exists() is was_there
+    assert not was_there or list((tmp_path / "copy").iterdir()) == []
 
 
 def test_a_journal_opened_for_reading_changes_no_byte(store: Path) -> None:

@@ -53,7 +53,7 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
 
     The copy holds one moment of the journal, is read back and checked, and is complete once the
     manifest exists. Raises InvalidInput when *source* has no journal, or *target* is in it or not
-    empty; DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
+    empty; DiskFull, ReadOnly or StorageError, and then *target* is as it was.
     """
     if not (source / files.FILE).exists():
         raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
@@ -62,7 +62,7 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     if target.resolve().is_relative_to(source.resolve()):  # there forget would leave a text
         raise InvalidInput(f"{target} is in the data directory {source}", "name one outside of it")
     journal = target / files.FILE
-    done = False
+    done, found = False, target.exists()
     try:
         files.make_private(target.absolute())
         live = Journal.open(source, clock=clock)
@@ -78,7 +78,9 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     finally:
         if not done:
             with suppress(OSError):  # there may be no folder
-                journal.unlink()
+                journal.unlink(missing_ok=True)
+                if not found:
+                    target.rmdir()
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 from memory_core.errors import (
@@ -41,7 +42,7 @@ def from_sqlite(
     if code == _CORRUPT:
         return StorageError(f"the journal is damaged ({reason})", f"{RESTORE}; {SALVAGE}")
     if code == _FULL:
-        return from_errno(errno.ENOSPC, doing, reason)
+        return from_errno(errno.ENOSPC, doing, os.strerror(errno.ENOSPC))  # a copy has no text
     if code in (_READONLY, _PERM):
         return from_errno(errno.EACCES, doing, reason, directory)
     return from_errno(number if code in (_IOERR, _CANTOPEN) else 0, doing, reason, directory)
