@@ -217,7 +217,7 @@ class Door:
             return _problem(403, "this origin is not allowed", "call from outside a web page")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or (int(length) > MAX_BODY and not _streams(scope)):
-            return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")
+            return _too_large(scope)
         grant: tuple[Grant, Grants] | Response | None = None
         source.set(("", _client(scope, headers)))
         if not _open(scope):
@@ -303,9 +303,7 @@ class _Repairing:
         except ClientDisconnect:
             return
         if body is None:
-            await _problem(413, f"the body is over {MAX_BODY} bytes", "send less")(
-                scope, receive, send
-            )
+            await _too_large(scope)(scope, receive, send)
             return
         if not scope["path"].startswith(_REST):
             body = messages.readable(body).encode("utf-8")
@@ -364,6 +362,13 @@ def _client(scope: Scope, headers: Headers) -> str:
 
 def _media_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _too_large(scope: Scope) -> JSONResponse:
+    """The refusal of a body over MAX_BODY; at /mcp as clients show it, which tell no other one."""
+    if scope["path"] == "/mcp":
+        return JSONResponse(messages.too_long_body(MAX_BODY), 413)
+    return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")
 
 
 def _problem(status: int, problem: str, next_step: str) -> JSONResponse:

@@ -72,9 +72,17 @@ def too_long(message: bytes) -> dict[str, Any] | None:
     found = _OUTER_ID.match(head) or _LAST_ID.search(tail)
     if found is None:
         return None
-    problem = "too_large: the message is too long and nothing was done; send less at a time"
-    error = {"code": INVALID_REQUEST, "message": problem}
-    return {"jsonrpc": "2.0", "id": json.loads(found[1]), "error": error}
+    return _too_large(json.loads(found[1]), "the message is too long")
+
+
+def too_long_body(most: int) -> dict[str, Any]:
+    """The error response to a body of over *most* bytes, which is not read: it has no id."""
+    return _too_large(None, f"the message is over {most} bytes")
+
+
+def _too_large(id: str | int | None, reason: str) -> dict[str, Any]:
+    problem = f"too_large: {reason} and nothing was done; send less at a time"
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": INVALID_REQUEST, "message": problem}}
 
 
 def _id(text: str) -> str | int | None:

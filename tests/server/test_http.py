@@ -431,6 +431,17 @@ async def test_a_large_body_is_refused_declared_or_streamed(
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_is_told_that_a_call_is_too_large_and_goes_on(
+    app: Any, tokens: Tokens, mode: str
+) -> None:
+    async with serving(app) as served, served.client(tokens.add("ann"), mode) as client:
+        with pytest.raises(Exception, match=f"too_large: .* over {MAX_BODY} bytes"):
+            await client.call_tool("remember", {"text": "x" * MAX_BODY})
+        done = await client.call_tool("remember", {"text": "The heron waits."})
+    assert done.structured_content["status"] == "stored"
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_identity_comes_from_the_token(
     app: Any, fake: Any, tokens: Tokens, mode: str
 ) -> None:
