@@ -7,13 +7,13 @@ is written anew, or retired when too few sources are left.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from memory_core.beliefs.importance import INSTRUCTION
 from memory_core.beliefs.sentence import read_all
-from memory_core.beliefs.shared import different_things, shared_words
+from memory_core.beliefs.shared import different_things, held, shared_words
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.gist.passthrough import central
@@ -32,7 +32,7 @@ from memory_core.scoring import clusters
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import day_words
-from memory_core.text.words import content_words, count_words, is_plain, words
+from memory_core.text.words import content_words, count_words, is_german, is_plain, words
 
 SESSION_PREFIX = "Session summary:"
 SESSION_IMPORTANCE = 0.75
@@ -172,9 +172,22 @@ def _clusters(work: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[Me
             link = work.profile.cluster
             if batch[0].topic:
                 link = min(link, work.profile.topic)
-            for group in clusters.single_linkage(work.matrix(batch), link):
+            linked = _sharing_words(batch) if work.profile.english else None
+            for group in clusters.single_linkage(work.matrix(batch), link, linked):
                 if len(group) >= tuning.min_cluster:
                     yield [batch[index] for index in group]
+
+
+def _sharing_words(episodes: Sequence[MemoryRecord]) -> Callable[[int, int], bool]:
+    """False for two of *episodes*, one of them German, that share no form of a content word."""
+    spoken = [words(memory.text) for memory in episodes]
+    german = [is_german(each) for each in spoken]
+    content = [frozenset(word for word in each if not is_plain(word)) for each in spoken]
+
+    def linked(i: int, j: int) -> bool:
+        return not (german[i] or german[j]) or bool(held(content[i], content[j]))
+
+    return linked
 
 
 def _cluster_summary(

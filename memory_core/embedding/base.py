@@ -22,8 +22,9 @@ class Profile:
     and differ between models because some map all texts into a narrow cone. *near_duplicate*: two
     texts may say the same (numbers, names and negation decide). *related*: they are about the same
     thing. *topic*: a text belongs to the topic with that centroid. *cluster*: two episodes belong
-    to one cluster. With *first_person*, a question about a speaker of the store is also embedded in
-    the first person.
+    to one cluster. *english* is True of a model that knows English alone: a question about a
+    speaker of the store is also embedded in the first person, and that German texts are near tells
+    nothing.
     """
 
     query_prefix: str = ""
@@ -33,7 +34,7 @@ class Profile:
     related: float = 0.45
     topic: float = 0.50
     cluster: float = 0.60
-    first_person: bool = False
+    english: bool = False
 
 
 # By the last part of the model's name, so that any publisher's copy of a model is recognised.
@@ -56,7 +57,7 @@ PROFILES = {
     # conversations; 0.60 gives the most clusters of three and more among 50 turns (0.50 chains them
     # all). Topics on 2,998 turns: 0.50 leaves 1 to 3 % alone, 0.70 30 to 55 %
     # (docs/internals/evaluation.md). First person: docs/internals/recall.md.
-    "all-MiniLM-L6-v2": Profile(dimension=384, first_person=True),
+    "all-MiniLM-L6-v2": Profile(dimension=384, english=True),
     # Trained on the same pairs as MiniLM, thresholds taken over, not measured.
     "all-mpnet-base-v2": Profile(dimension=768),
     # Narrower cone; not measured.

@@ -100,7 +100,7 @@ def _only_the_name_is_known(view: View, cues: Cues, found: Candidates, embed: Em
     Not where somebody who speaks is named: there `_closest` sees to it.
     """
     text = cues.query.text
-    if not cues.profile.first_person or cues.own_vector is not None:
+    if not cues.profile.english or cues.own_vector is not None:
         return False
     named = entities(text, KnownNames(view, cues.readable))
     rest = question.without(text, named)

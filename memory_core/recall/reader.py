@@ -172,7 +172,7 @@ class Reader:
         embedder = self._gate.usable(self._store.fingerprint)
         if embedder is None:
             return Embedded()
-        own = self._in_first_person(who, text) if embedder.profile.first_person else text
+        own = self._in_first_person(who, text) if embedder.profile.english else text
         try:
             vector = embedder.query(text)
             if own == text:

@@ -361,12 +361,19 @@ def _twin(
     return None
 
 
-def single_linkage(vectors: NDArray[np.floating], threshold: float) -> list[list[int]]:
-    """Groups of indices connected by cosines of at least *threshold*.
+def single_linkage(
+    vectors: NDArray[np.floating],
+    threshold: float,
+    linked: Callable[[int, int], bool] | None = None,
+) -> list[list[int]]:
+    """Groups of indices connected by cosines of at least *threshold*, and where that is *linked*.
 
     *vectors* (n, d) unit length. Groups and their members are in order of first index.
     """
     near = vectors @ vectors.T >= threshold
+    if linked is not None:
+        for i, j in np.argwhere(np.triu(near, k=1)).tolist():
+            near[i, j] = near[j, i] = linked(i, j)
     unseen = np.ones(len(vectors), dtype=bool)
     groups: list[list[int]] = []
     for start in range(len(vectors)):

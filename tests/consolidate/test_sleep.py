@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -97,6 +98,22 @@ def test_clusters_never_cross_a_project(world: Any) -> None:
     assert sorted(world[s.id].tags for s in made) == [("project:a",), ("project:b",)]
     for summary in made:
         assert {world[id].tags for id in summary.derived_from} == {world[summary.id].tags}
+
+
+@pytest.mark.parametrize("english", [False, True])
+def test_german_words_of_grammar_make_no_cluster_for_a_model_of_english(
+    world: Any, english: bool
+) -> None:
+    world.bag.profile = replace(world.bag.profile, english=english)
+    for thing in ("eine Katze namens Mogli", "einen Garten am Hang", "einen Kurs im Töpfern"):
+        world.tell(f"Wir haben jetzt auch noch bei uns {thing}.")
+    cats = [
+        world.tell(f"Die Katze Mogli ist {state}.")
+        for state in ("krank", "wieder gesund", "am Abend gern bei uns im Haus")
+    ]
+    made = [set(s.derived_from) for s in world.run().summaries if world[s.id].kind == "summary"]
+    assert len(made) == (1 if english else 2)
+    assert any(set(cats) <= sources for sources in made)
 
 
 def test_nothing_of_another_owner_is_changed(world: Any) -> None:
