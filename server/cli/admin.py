@@ -84,8 +84,8 @@ def _note(data_dir: Path, place: Path, made: Backup) -> None:
 def salvage(call: Invocation, folder: str) -> Outcome:
     """Copy what is whole of a damaged memory to a new folder.
 
-    DIR must be empty or not exist. The damaged files are only read. The exit code is 1 when
-    something is lost.
+    DIR must be empty or not exist. The damaged files are only read. Where the journal is lost, the
+    memories come from the table. The exit code is 1 when something is lost.
     """
     from memory_core.storage.backup import salvage as salvages
 
@@ -93,8 +93,13 @@ def salvage(call: Invocation, folder: str) -> Outcome:
     found = salvages.salvage(data_dir, Path(folder).expanduser(), time.time)
     lines = [f"{found.memories} memories, {found.changes} changes salvaged to {folder}"]
     lines += [f"lost: changes {first} to {last}" for first, last in found.lost]
+    if found.table:
+        lines = [f"{found.memories} memories salvaged to {folder}, from table {found.table}"]
+        lines.append("lost: history, links, and which texts were never to be kept again")
+        lines.append("what was said or forgotten last may be missing, or back")
+    lines += [f"damaged: {problem}" for problem in found.damaged]
     lines.append(f"look at it with --data-dir {folder}; {data_dir} was only read")
-    return Outcome(asdict(found), "\n".join(lines), 1 if found.lost else 0)
+    return Outcome(asdict(found), "\n".join(lines), 1 if found.lost or found.table else 0)
 
 
 def _size(backup: Backup) -> str:

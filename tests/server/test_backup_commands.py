@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,11 @@ from memory_core.config import Settings
 from memory_core.errors import StorageError
 from memory_core.forget import ERASED
 from memory_core.memory import Memory
-from memory_core.records import Check, Identity
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Check, Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
 from memory_core.storage.backup import backup
+from memory_core.storage.table.table import Table
 from server.cli import doctor, import_export, main
 
 ME = Identity("me")
@@ -125,6 +128,27 @@ def test_doctor_names_a_journal_that_is_lost(run: Any, data: Path, emptied: bool
     assert (code, found["status"]) == (1, "failing")
     assert "is lost or empty" in found["detail"]
     assert "restore a backup" in found["fix"]
+
+
+def test_a_lost_journal_is_salvaged_from_the_table(
+    run: Any, data: Path, tmp_path: Path, toy: Any
+) -> None:
+    said = MemoryRecord(id="0" * 20, text="The heron waits by the weir.", agent="me")
+    shutil.rmtree(data)
+    table = Table.create(data / "table" / "1", dimension=4)
+    table.merge([said], {}, applied=1)
+    table.close()
+    code, _, error = run("recall", "heron")
+    assert code == 1
+    assert "anamnesis salvage NEW_FOLDER" in error
+    code, out, _ = run("salvage", str(tmp_path / "saved"))
+    assert code == 1  # something is lost
+    assert out.startswith(f"1 memories salvaged to {tmp_path / 'saved'}, from table 1\n")
+    assert "lost: history, links" in out
+    with Memory(Settings(data_dir=tmp_path / "saved"), embedder=toy) as memory:
+        assert memory.wait_ready(120.0)
+        found = memory.recall(ME, RecallRequest("Where does the heron wait?"))
+        assert [hit.memory.text for hit in found.hits] == [said.text]
 
 
 def test_doctor_says_why_a_memory_cannot_be_opened(run: Any, data: Path) -> None:

@@ -11,6 +11,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput, StorageError
-from memory_core.records import Change
+from memory_core.records import Change, MemoryRecord, from_fields
 from memory_core.storage.backup.salvage import find, salvage
 from memory_core.storage.backup.sqlite_pages import Pages
 from memory_core.storage.journal import files
 from memory_core.storage.journal.format import STORED, intact, intact_vectors
 from memory_core.storage.journal.journal import Journal
+from memory_core.storage.table.table import Table
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "campaigns"))
 
@@ -181,6 +183,82 @@ def test_where_nothing_is_whole_or_nothing_may_be_written_it_says_so(
     (damaged / "journal.db").mkdir()
     with pytest.raises(StorageError, match="read the journal"):
         salvage(damaged, tmp_path / "new", now)
+
+
+def in_table(folder: Path, number: int, memories: list[MemoryRecord]) -> Table:
+    table = Table.create(folder / "table" / str(number), dimension=4)
+    table.merge(memories, {}, applied=len(memories))
+    return table
+
+
+SAID = [
+    MemoryRecord(
+        id=f"{number:020d}",
+        text=f"heron {number}",
+        agent="me",
+        session="s",
+        position=number,
+        recorded_at=100.0 - number,
+        occurred_at=float(number),
+        tags=("bird",),
+        dates=("2024-06-01",),
+        access_count=number,
+        last_accessed=7.0,
+        superseded_by="0" * 20 if number == 3 else "",
+    )
+    for number in range(1, 6)
+]
+
+
+def held(folder: Path) -> list[MemoryRecord]:
+    journal = Journal.open(folder, clock=now)
+    try:
+        folded = journal.fold([memory.id for memory in SAID])
+    finally:
+        journal.close()
+    return [from_fields({**fields, "id": id}) for id, fields in sorted(folded.items())]
+
+
+@pytest.mark.parametrize("journal", [None, b"", bytes(10 * PAGE)], ids=("gone", "empty", "zeros"))
+def test_without_a_journal_the_memories_come_from_the_table(
+    tmp_path: Path, journal: bytes | None
+) -> None:
+    source = tmp_path / "old"
+    in_table(source, 1, SAID[:2]).close()
+    in_table(source, 3, SAID).close()
+    if journal is not None:
+        (source / "journal.db").write_bytes(journal)
+    before = {path: path.read_bytes() for path in source.rglob("*") if path.is_file()}
+    found = salvage(source, tmp_path / "new", now)
+    assert (found.memories, found.table, found.damaged, found.lost) == (5, 3, (), ())
+    assert held(tmp_path / "new") == SAID
+    assert {path: path.read_bytes() for path in source.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_damaged_in_the_table_is_named_and_the_rest_is_saved(tmp_path: Path) -> None:
+    table = in_table(tmp_path / "old", 1, SAID)
+    table._open.update(where=f"id = '{SAID[1].id}'", values={"text": "hero"})
+    table.close()
+    (tmp_path / "old" / "table" / "2" / "memories.lance").mkdir(parents=True)
+    found = salvage(tmp_path / "old", tmp_path / "new", now)
+    assert (found.memories, found.table) == (4, 1)
+    assert held(tmp_path / "new") == [SAID[0], *SAID[2:]]
+    first, second = found.damaged
+    assert first.startswith("table 2: ")
+    assert SAID[1].id in second
+
+
+def test_where_neither_journal_nor_table_holds_anything_it_says_so(tmp_path: Path) -> None:
+    in_table(tmp_path / "old", 1, []).close()
+    with pytest.raises(StorageError, match="no entry"):
+        salvage(tmp_path / "old", tmp_path / "new", now)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_repeats_another_memory_is_saved_once(tmp_path: Path) -> None:
+    twins = [replace(each, text="heron", position=-1, session="") for each in SAID[:2]]
+    in_table(tmp_path / "old", 1, twins).close()
+    assert salvage(tmp_path / "old", tmp_path / "new", now).memories == 1
 
 
 @given(data=st.binary(max_size=3 * 512), leaf=st.booleans())

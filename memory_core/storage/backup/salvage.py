@@ -1,4 +1,7 @@
-"""Salvage: copies every entry of a damaged journal that matches its checksum to a new folder.
+"""Salvage: copies what is whole of a damaged memory to a new folder.
+
+That is every entry of the journal that matches its checksum; where none does, or the journal is
+lost, the memories in the table.
 
 Entries are read page by page, so no more is lost than was on a damaged page; apsw ships none of
 SQLite's own recovery, and tests/storage/test_salvage.py compares what its queries find. The damaged
@@ -9,18 +12,22 @@ with them, and receipts of idempotency keys are taken as found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from memory_core.errors import InvalidInput, StorageError
-from memory_core.records import Change, from_fields, is_id, repeat_key
+from memory_core.errors import InvalidInput, MemoryCoreError, StorageError
+from memory_core.records import Change, MemoryRecord, from_fields, is_id, repeat_key, to_fields
 from memory_core.storage.backup.sqlite_pages import Pages
 from memory_core.storage.errors import from_os_error
+from memory_core.storage.generations import Generations
 from memory_core.storage.journal import files
 from memory_core.storage.journal.format import decode, encode, intact, intact_vectors, verified
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.journal.replay import WRONG_VALUE
+from memory_core.storage.table.table import Table
 
 _CHANGE, _VECTORS, _RECEIPT = 13, 8, 5
 """Columns of the tables that are salvaged."""
@@ -36,6 +43,10 @@ class Salvaged:
     memories: int
     lost: tuple[tuple[int, int], ...]
     """First and last sequence of every gap; entries after the last one found are unknown."""
+    damaged: tuple[str, ...] = ()
+    """Problems of the rows of the table that were left out."""
+    table: int = 0
+    """The generation of the table that the memories come from; 0: they come from the journal."""
 
 
 @dataclass
@@ -48,28 +59,63 @@ class FoundRows:
 
 
 def salvage(source: Path, target: Path, clock: Callable[[], float]) -> Salvaged:
-    """Copy the intact entries of the journal in *source* to the new or empty folder *target*.
+    """Copy what is whole of the memory in *source* to the new or empty folder *target*.
 
-    No process may have *source* open. Raises InvalidInput when *source* has no journal or *target*
-    is not empty, StorageError when no entry is intact or the disk fails.
+    The intact entries of the journal, or without one what the table holds: the memories as it had
+    them last, without links, history and what was never to be stored again. No process may have
+    *source* open. Raises InvalidInput when *source* has neither or *target* is not empty,
+    StorageError when nothing is intact or the disk fails.
     """
-    journal = source / files.FILE
-    if not journal.exists():
+    journal, tables = source / files.FILE, Generations(source / "table")
+    if not (journal.exists() or tables.numbers()):
         raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidInput(f"{target} is not an empty folder", "name a new one")
     try:
-        finds = find(Pages(journal, files.log_of(journal)))
+        finds = find(Pages(journal, files.log_of(journal))) if journal.exists() else FoundRows()
     except OSError as error:
         raise from_os_error(error, f"read the journal in {source}") from error
-    if not finds.changes:
+    damaged: list[str] = []
+    number, rows = (0, []) if finds.changes else _in_table(tables, damaged)
+    if not finds.changes and not rows:
         raise StorageError("no entry of the journal is whole", "restore a backup")
     fresh = Journal.open(target, clock=clock)
     try:
-        memories = fresh.write(lambda tx: _fill(tx, finds))
+        fill = partial(_put_all, rows=rows) if rows else partial(_fill, finds=finds)
+        memories = fresh.write(fill)
     finally:
         fresh.close()
-    return Salvaged(len(finds.changes), memories, _gaps(sorted(finds.changes)))
+    changes = len(finds.changes) or memories
+    return Salvaged(changes, memories, _gaps(sorted(finds.changes)), tuple(damaged), number)
+
+
+def _in_table(tables: Generations, damaged: list[str]) -> tuple[int, list[MemoryRecord]]:
+    """The newest table of *tables* that can be opened and its intact memories; 0 for none.
+
+    What is *damaged* is added there.
+    """
+    for number in reversed(tables.numbers()):
+        try:
+            table = Table.open(tables.path(number), dimension=None)
+        except MemoryCoreError as problem:
+            damaged.append(f"table {number}: {problem.problem}")
+            continue
+        try:
+            found = [memory for part in table.scan(left_out=damaged) for memory in part]
+        finally:
+            table.close()
+        return number, sorted(found, key=lambda memory: (memory.recorded_at, memory.id))
+    return 0, []
+
+
+def _put_all(tx: Transaction, rows: Iterable[MemoryRecord]) -> int:
+    """Write the memories *rows*, each text of a conversation once; returns their number."""
+    count = 0
+    for memory in rows:
+        with suppress(InvalidInput):  # it repeats one that is there
+            tx.append(Change("put", memory.id, to_fields(memory), source="salvage"))
+            count += 1
+    return count
 
 
 def find(pages: Pages) -> FoundRows:

@@ -89,8 +89,8 @@ def refuse_remains(directory: Path) -> None:
         return  # what opens the journal says why
     raise StorageError(
         f"the journal in {directory} is lost or empty, and the table beside it is not",
-        f"put {FILE} back, or restore a backup into another directory; to begin anew, move "
-        "this one away",
+        f"put {FILE} back, restore a backup into another directory, or save what the table holds: "
+        "`anamnesis salvage NEW_FOLDER`; to begin anew, move this one away",
     )
 
 

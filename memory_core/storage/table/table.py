@@ -80,8 +80,8 @@ class Table:
         return cls(table, dimension)
 
     @classmethod
-    def open(cls, folder: Path, *, dimension: int) -> Table:
-        """The table in *folder*, as left by its last complete commit.
+    def open(cls, folder: Path, *, dimension: int | None) -> Table:
+        """The table in *folder*, as left by its last complete commit; *dimension* None is its own.
 
         Raises StorageError when it is missing, damaged or of an older schema (rebuild it), and
         IncompatibleStore when a newer program wrote it or its vectors have another dimension.
@@ -91,6 +91,9 @@ class Table:
         with lance_errors(f"opening the table in {folder.name}"):
             table = _connect(folder).open_table(NAME)
             schema = table.schema
+        if dimension is None and "vector" in schema.names:
+            dimension = getattr(schema.field("vector").type, "list_size", None)
+        dimension = dimension or 1  # of a schema without vectors, which is refused
         _check(schema, dimension)
         opened = cls(table, dimension)
         opened.applied()
@@ -192,10 +195,13 @@ class Table:
             query = self._query(_expression(where)).select(_ROW).order_by(order).limit(limit)
             return [from_row(row) for row in query.to_arrow().to_pylist()]
 
-    def scan(self, batch: int = 1000) -> Iterator[list[MemoryRecord]]:
+    def scan(
+        self, batch: int = 1000, *, left_out: list[str] | None = None
+    ) -> Iterator[list[MemoryRecord]]:
         """All memories of one commit, in lists of at most *batch*, in no particular order.
 
-        Raises StorageError for a row in which any column but the vector is damaged.
+        A row in which any column but the vector is damaged raises StorageError, or is left out
+        where its problem can be added to *left_out*.
         """
         with lance_errors("scanning the table"):
             every = self._query(_expression(Filter())).select(_WHOLE_ROW)
@@ -210,7 +216,7 @@ class Table:
                     part = part.set_column(_WHOLE_ROW.index(name), name, whole)
                 rows = part.to_pylist()
             for start in range(0, len(rows), batch):
-                yield [intact(row) for row in rows[start : start + batch]]
+                yield list(_intact(rows[start : start + batch], left_out))
 
     def compact(self, *, grace_seconds: float) -> None:
         """Join small files, bring the index up to date, drop versions older than the grace period.
@@ -259,6 +265,18 @@ class Table:
                 flat = rows.column("vector").combine_chunks().flatten().to_numpy()
             found.update(zip(names, flat.reshape(len(names), -1), strict=True) if names else ())
         return found
+
+
+def _intact(
+    rows: Sequence[Mapping[str, Any]], left_out: list[str] | None
+) -> Iterator[MemoryRecord]:
+    for row in rows:
+        try:
+            yield intact(row)
+        except StorageError as damage:
+            if left_out is None:
+                raise
+            left_out.append(damage.problem)
 
 
 def _connect(folder: Path) -> Any:

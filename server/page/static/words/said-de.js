@@ -356,7 +356,7 @@ export const SAID = {
   "the table is closed": "die Tabelle ist geschlossen",
   "the encoder failed ({})": "der Encoder ist gescheitert ({0})",
   "the journal in {} is lost or empty, and the table beside it is not": "das Journal in {0} ist verloren oder leer, die Tabelle daneben nicht",
-  "put journal.db back, or restore a backup into another directory; to begin anew, move this one away": "journal.db zurücklegen, oder eine Sicherung in ein anderes Verzeichnis zurückspielen; um neu zu beginnen, dieses wegschieben",
+  "put journal.db back, restore a backup into another directory, or save what the table holds: `anamnesis salvage NEW_FOLDER`; to begin anew, move this one away": "journal.db zurücklegen, eine Sicherung in ein anderes Verzeichnis zurückspielen, oder retten, was in der Tabelle steht: `anamnesis salvage NEW_FOLDER`; um neu zu beginnen, dieses wegschieben",
   "the text has a lone surrogate at position {}": "der Text hat an Stelle {0} ein halbes Zeichen (Surrogat)",
   "the tokens in {} cannot be written ({})": "die Tokens in {0} lassen sich nicht schreiben ({1})",
   "the vector of memory {} in the table is damaged": "der Vektor der Erinnerung {0} in der Tabelle ist beschädigt",
