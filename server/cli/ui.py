@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import webbrowser
 
@@ -29,7 +30,7 @@ def ui(call: Invocation, read_only: bool, no_browser: bool) -> Outcome:
     flags = {name: str(value) for name, value in call.flags.items() if value is not None}
 
     def shown(address: str) -> None:
-        print(address, flush=True)
+        print(json.dumps({"address": address}) if call.as_json else address, flush=True)
         if not no_browser:
             _open(address)
 

@@ -32,6 +32,7 @@ from server.cli import invocation, main
 from server.cli.console import Outcome
 from server.cli.grammar import SHARED
 from server.cli.invocation import Invocation
+from server.engine.launch import NoEngine
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -608,6 +609,28 @@ def _(memory: Memory, run: Run, folder: Path, patch: pytest.MonkeyPatch) -> None
             assert done.status_code == status, done.text
     finally:
         engines.end(data)
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_address_of_a_page_without_an_engine_is_told_as_asked(
+    as_json: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def none(*_: object, **__: object) -> str:
+        raise NoEngine("switched off")
+
+    def served(call: Invocation, show: Callable[[str], None], *, read_only: bool) -> None:
+        show(address)
+        raise SystemExit
+
+    address = "http://127.0.0.1:9/ui/#code=x"
+    monkeypatch.setattr("server.engine.client.page", none)
+    monkeypatch.setattr("server.cli.serve.serve_page", served)
+    with pytest.raises(SystemExit):
+        main.main(["ui", "--no-browser", "--data-dir", str(tmp_path)] + ["--json"] * as_json)
+    told = capsys.readouterr().out
+    assert (json.loads(told) if as_json else told) == (
+        {"address": address} if as_json else f"{address}\n"
+    )
 
 
 # Those of every command
