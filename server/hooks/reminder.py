@@ -27,6 +27,7 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.words import is_german, words
 from memory_core.validation import QUERY_CHARS
+from server.hooks import leaning
 from server.hooks.payload import ends
 
 if TYPE_CHECKING:
@@ -37,19 +38,17 @@ HITS = 3
 READY_SECONDS = 1.0
 """How long a prompt waits for a model that is still loading; then recall goes by words."""
 WEIGHTS = {
-    "confidence": 5.1,
-    "known": 0.5,
-    "first": 0.4,
-    "covered": 1.4,
-    "words": 2.9,
-    "general": -1.5,
-    "anybody's": -2.0,
+    "confidence": 4.9,
+    "covered": 1.7,
+    "own": 0.53,
+    "general": -0.84,
+    "anybody's": -1.39,
 }
 """What each of the signs of a prompt adds to the log-odds that what it brings helps.
 
 Near those that `tests/bench/reminding.py` fits."""
-BIAS = -4.9
-LIKELY = 0.34
+BIAS = -2.6
+LIKELY = 0.28
 """How likely what a prompt brings has to help."""
 NEAR, NEARER = 0.7, 0.85
 """Shares of the best score below which a memory is left out: one that holds a rare word of the
@@ -137,7 +136,7 @@ def _brought(
     Its confidence is how likely that helps, where recall's is how likely it answers: a prompt
     mostly asks for something else. Without what stands in *session* itself, and without *told*.
     """
-    asked = ends(quoted.own_words(prompt).strip() or prompt, QUERY_CHARS)
+    asked = asked_in(prompt)
     held, total = memory.holders(who, asked)
     most = max(FEW, RARE * total)
     rare = {term for term, count in held.items() if count <= most and term not in everyday()}
@@ -164,7 +163,7 @@ def _brought(
         # what asks the same, as this prompt when it was captured before, knows and hides nothing
         known &= {term for hit in hits for term in index_terms(hit.memory.text)}
         sure *= _share(hits[0], every[0]) ** 2
-    likely = likelihood(signs(sure, hits[0], asked, held.keys(), known))
+    likely = likelihood(signs(sure, hits[0], asked, held.keys()))
     if likely < LIKELY:
         return None
     read = _read(memory, asked)
@@ -182,19 +181,21 @@ def _brought(
     return Recollection(True, round(likely, 3), feeling(likely), kept) if kept else None
 
 
+def asked_in(prompt: str) -> str:
+    """What *prompt* says in words of its own, without what it quotes or pastes, if it says any."""
+    return ends(quoted.own_words(prompt).strip() or prompt, QUERY_CHARS)
+
+
 def _of(hit: Hit) -> frozenset[str]:
     """The names of the projects of *hit*, in small letters."""
     return frozenset(tag.removeprefix(PROJECT) for tag in projects_of(hit.memory.tags))
 
 
-def signs(
-    confidence: float, first: Hit, asked: str, terms: Set[str], known: Set[str]
-) -> dict[str, float]:
+def signs(confidence: float, first: Hit, asked: str, terms: Set[str]) -> dict[str, float]:
     """What tells whether what *asked* brings helps: the signs of WEIGHTS.
 
-    The *confidence* of the recall; how many words of *asked* are rare and *known*, at most two;
-    whether the *first* hit holds one, and the share of all *terms* that it holds; the words of
-    *asked* in eights, at most one: fewer mostly are a command; whether it asks in general; and
+    The *confidence* of the recall; the share of all *terms* of *asked* that the *first* hit holds;
+    how far *asked* leans to something of one's own (leaning.own); whether it asks in general; and
     whether it is anybody's and names nothing that the first hit has a name or a number for.
     """
     text = first.memory.text
@@ -202,10 +203,8 @@ def signs(
     named = _named(text) | {term for term in held if _is_number(term)}
     return {
         "confidence": confidence,
-        "known": min(len(known), 2),
-        "first": not known.isdisjoint(held),
         "covered": len(terms & held) / max(1, len(terms)),
-        "words": min(len(words(asked)) / 8, 1.0),
+        "own": leaning.own(asked),
         "general": question.asks_in_general(asked),
         "anybody's": question.is_anybodys(asked) and named.isdisjoint(terms),
     }

@@ -8,16 +8,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def fit(signs: Floats, true: Floats, ridge: float, counted: Floats | None = None) -> Floats:
+def fit(
+    signs: Floats, true: Floats, ridge: float, counted: Floats | None = None, *, alike: bool = False
+) -> Floats:
     """The weight of each column of *signs* (n, k), and the bias as the last, (k + 1,).
 
     Of least loss by Newton's method, where *true* (n,) is 1 or 0 and each row counts as often as
-    *counted* says. *ridge* holds back weights in units of the spread of their sign; it holds back
-    no bias.
+    *counted* says. *ridge* holds back weights in units of the spread of their sign, or with *alike*
+    all of them alike; it holds back no bias.
     """
     counted = np.ones(len(signs)) if counted is None else counted
     rows = np.c_[signs, np.ones(len(signs))]
-    held = np.append(ridge * signs.var(axis=0), 0.0)
+    held = np.append(ridge * (np.ones(signs.shape[1]) if alike else signs.var(axis=0)), 0.0)
     found = np.zeros(rows.shape[1])
     for _ in range(50):
         chance = chances(signs, found)

@@ -4,10 +4,12 @@
 
 Each file holds cases of beliefs with prompts (docs/internals/evaluation.md). Every prompt is asked
 twice: over the memories of its own case, and over those of all files in one store, where it counts
-half. A prompt helps where what stands near the best hit holds what the case says is of use. A
-logistic regression is fitted to the signs of the prompts of all files but one, and reported on that
-one; then to all of them, for the weights that are printed, and reported on the files after
---report, which nothing is fitted to. Nothing is drawn at random.
+half. A prompt helps where what stands near the best hit holds what the case says is of use. Two
+logistic regressions are fitted: to the words of grammar of the prompts, whether a memory has
+something for them, and to the signs, whether what is brought helps; the sign of the words is that
+of other users there. They are fitted to all files but one, and reported on that one; then to all of
+them, for the weights that are printed, and reported on the files after --report, which nothing is
+fitted to. Nothing is drawn at random.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import argparse
 import json
 import sys
 import tempfile
+import textwrap
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,11 +38,18 @@ from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.hooks import reminder
+from server.hooks import leaning, reminder
 
 NOW, DAY = 1_795_600_000.0, 86_400.0
 RIDGE = 1.0
 """Weight of the squares of the weights, in prompts."""
+WORD_RIDGE = 2.0
+"""The same of the weights of words."""
+LEAST_PROMPTS, LEAST_USERS = 5, 3
+"""Prompts, and users, that a word must have to get a weight."""
+FOLDS = 5
+"""Parts of the users, of which each is given the words of the others."""
+OWN = list(reminder.WEIGHTS).index("own")
 TOGETHER = 0.5
 """Weight of a prompt over the memories of all files."""
 ME = Identity("me")
@@ -49,15 +60,40 @@ Case = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Seen:
-    """What a prompt would be told, whether it has something, and by which signs it is judged.
+    """What a prompt of a *user* would be told, whether it has something, and by which signs.
 
-    No *signs* where it asks the memory nothing, or nothing is near.
+    *said* are its words of grammar. No *signs* where it asks the memory nothing, or nothing is
+    near.
     """
 
+    user: str
     wanted: bool
     helps: bool
+    said: frozenset[str]
     signs: tuple[float, ...] | None
     weight: float
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is fitted: the weights of words and of signs, each with its bias."""
+
+    words: Mapping[str, float]
+    words_bias: float
+    signs: Floats
+    bias: float
+
+    def own(self, prompt: Seen) -> float:
+        """How far *prompt* leans to something of one's own."""
+        return self.words_bias + sum(self.words.get(word, 0.0) for word in prompt.said)
+
+    def tells(self, prompt: Seen) -> bool:
+        """Whether *prompt* is told what it brings."""
+        if prompt.signs is None:
+            return False
+        signs = np.array(prompt.signs)
+        signs[OWN] = self.own(prompt)
+        return bool(1 / (1 + np.exp(-self.bias - self.signs @ signs)) >= reminder.LIKELY)
 
 
 def cases(file: Path) -> list[Case]:
@@ -66,8 +102,8 @@ def cases(file: Path) -> list[Case]:
     return [found] if isinstance(found, dict) else list(found)
 
 
-def seen(told: Iterable[Case], asked: Iterable[Case], weight: float) -> list[Seen]:
-    """What the prompts of *asked* bring in a store with the memories of *told*."""
+def seen(told: Iterable[Case], asked: Iterable[tuple[str, Case]], weight: float) -> list[Seen]:
+    """What the prompts of *asked*, cases with their users, bring in a store with those *told*."""
     still = ConsolidationSettings(automatic=False)
     signs: list[Mapping[str, float]] = []
 
@@ -86,7 +122,9 @@ def seen(told: Iterable[Case], asked: Iterable[Case], weight: float) -> list[See
                         said = NOW - each["days"] * DAY
                         memory.remember(ME, RememberRequest(each["text"], kind="fact", when=said))
                 found = []
-                for each in (prompt for case in asked for prompt in case["prompts"]):
+                for user, each in (
+                    (user, prompt) for user, case in asked for prompt in case["prompts"]
+                ):
                     signs.clear()
                     brought = reminder.remind(memory, ME, each["prompt"], "s", frozenset())
                     texts = (
@@ -96,30 +134,52 @@ def seen(told: Iterable[Case], asked: Iterable[Case], weight: float) -> list[See
                     )
                     helps = any(part in text for part in each["relevant"] for text in texts)
                     sign = tuple(signs[0][name] for name in reminder.WEIGHTS) if texts else None
-                    found.append(Seen(bool(each["relevant"]), helps, sign, weight))
+                    said = leaning.plain(reminder.asked_in(each["prompt"]))
+                    found.append(Seen(user, bool(each["relevant"]), helps, said, sign, weight))
                 return found
     finally:
         reminder.likelihood = rule
 
 
-def fitted(prompts: Sequence[Seen]) -> tuple[Floats, float]:
-    """The weights of the signs and the bias of a logistic regression, in units of the signs."""
-    weighed = [prompt for prompt in prompts if prompt.signs is not None]
-    signs = np.array([prompt.signs for prompt in weighed], float)
-    helps = np.array([prompt.helps for prompt in weighed], float)
-    often = np.array([prompt.weight for prompt in weighed])
-    found = logistic.fit(signs, helps, RIDGE, often)
-    return found[:-1], float(found[-1])
+def fitted_words(prompts: Iterable[Seen]) -> tuple[dict[str, float], float]:
+    """The weights of words, and the bias, for whether a prompt has something."""
+    once = [prompt for prompt in prompts if prompt.weight == 1.0]
+    count = Counter(word for prompt in once for word in prompt.said)
+    users: defaultdict[str, set[str]] = defaultdict(set)
+    for prompt in once:
+        for word in prompt.said:
+            users[word].add(prompt.user)
+    known = sorted(
+        word for word in count if count[word] >= LEAST_PROMPTS and len(users[word]) >= LEAST_USERS
+    )
+    held = np.array([[word in prompt.said for word in known] for prompt in once], float)
+    wanted = np.array([prompt.wanted for prompt in once], float)
+    found = logistic.fit(held, wanted, WORD_RIDGE, alike=True)
+    return dict(zip(known, found[:-1].tolist(), strict=True)), float(found[-1])
 
 
-def shares(prompts: Sequence[Seen], weights: Floats, bias: float) -> str:
+def fitted(prompts: Sequence[Seen]) -> Rule:
+    """The rule that is fitted to *prompts*."""
+    users = sorted({prompt.user for prompt in prompts})
+    signs, helps, often = [], [], []
+    for fold in range(FOLDS):
+        part = set(users[fold::FOLDS])
+        words = fitted_words(prompt for prompt in prompts if prompt.user not in part)
+        rule = Rule(*words, np.zeros(0), 0.0)
+        for prompt in prompts:
+            if prompt.user in part and prompt.signs is not None:
+                sign = list(prompt.signs)
+                sign[OWN] = rule.own(prompt)
+                signs.append(sign)
+                helps.append(prompt.helps)
+                often.append(prompt.weight)
+    found = logistic.fit(np.array(signs), np.array(helps, float), RIDGE, np.array(often))
+    return Rule(*fitted_words(prompts), found[:-1], float(found[-1]))
+
+
+def shares(prompts: Sequence[Seen], rule: Rule) -> str:
     """How many of *prompts* with something are told it, and how many are told what is of no use."""
-    told = [
-        prompt.signs is not None
-        and 1 / (1 + np.exp(-bias - weights @ np.array(prompt.signs))) >= reminder.LIKELY
-        for prompt in prompts
-    ]
-    pairs = list(zip(prompts, told, strict=True))
+    pairs = [(prompt, rule.tells(prompt)) for prompt in prompts]
     useful = sum(said and prompt.helps for prompt, said in pairs)
     wanted = sum(prompt.wanted for prompt in prompts)
     noise = sum(said and not prompt.helps for prompt, said in pairs)
@@ -139,24 +199,28 @@ def main() -> None:
     every = [case for known in read.values() for case in known]
     alone, beside = dict[Path, list[Seen]](), dict[Path, list[Seen]]()
     for file, known in read.items():
-        alone[file] = [each for case in known for each in seen([case], [case], 1.0)]
-        beside[file] = seen(every, known, TOGETHER)
+        users = [(f"{file.stem} {number}", case) for number, case in enumerate(known)]
+        alone[file] = [each for user, case in users for each in seen([case], [(user, case)], 1.0)]
+        beside[file] = seen(every, users, TOGETHER)
     print("\nfitted to the other files")
     for file in given.files if len(given.files) > 1 else []:
         rest = [other for other in given.files if other != file]
         found = fitted([each for other in rest for each in (*alone[other], *beside[other])])
-        print(f"  {file.stem:20} alone {shares(alone[file], *found)}")
-        print(f"  {'':20} all   {shares(beside[file], *found)}")
-    weights, bias = fitted([x for file in given.files for x in (*alone[file], *beside[file])])
+        print(f"  {file.stem:20} alone {shares(alone[file], found)}")
+        print(f"  {'':20} all   {shares(beside[file], found)}")
+    rule = fitted([x for file in given.files for x in (*alone[file], *beside[file])])
     print("\nfitted to these files")
-    for name, weight in zip(reminder.WEIGHTS, weights, strict=True):
+    for name, weight in zip(reminder.WEIGHTS, rule.signs, strict=True):
         print(f"  {name:14} {weight:6.2f}")
-    print(f"  {'bias':14} {bias:6.2f}\n\nwith these weights, and with those in use")
-    used = np.array(list(reminder.WEIGHTS.values()))
+    print(f"  {'bias':14} {rule.bias:6.2f}\n")
+    print(textwrap.fill(" ".join(f"{word}={each:.1f}" for word, each in rule.words.items()), 90))
+    print(f"bias={rule.words_bias:.1f}\n\nwith these weights, and with those in use")
+    weights = np.array(list(reminder.WEIGHTS.values()))
+    used = Rule(leaning.WEIGHTS, leaning.BIAS, weights, reminder.BIAS)
     for file in read:
         for place, by in (("alone", alone), ("all", beside)):
-            print(f"  {file.stem:20} {place:5} {shares(by[file], weights, bias)}")
-            print(f"  {'':20} {'':5} {shares(by[file], used, reminder.BIAS)}")
+            print(f"  {file.stem:20} {place:5} {shares(by[file], rule)}")
+            print(f"  {'':20} {'':5} {shares(by[file], used)}")
 
 
 if __name__ == "__main__":

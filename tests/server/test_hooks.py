@@ -20,7 +20,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.storage.index.analyzer import index_terms
-from server.hooks import hooks, pause, payload, reminder, spool
+from server.hooks import hooks, leaning, pause, payload, reminder, spool
 from server.hooks.command import SENT_CHARS
 from server.hooks.draining import Drain
 from server.hooks.hooks import Hooks
@@ -180,22 +180,41 @@ def test_what_names_what_the_memory_names_is_not_anybodys(
 ) -> None:
     id = memory.remember(ME, RememberRequest(held)).id
     (first,) = memory.recall(ME, RecallRequest(id)).hits
-    found = reminder.signs(0.5, first, asked, set(index_terms(asked)), set())
+    found = reminder.signs(0.5, first, asked, set(index_terms(asked)))
     assert found["anybody's"] is anybody
+
+
+@pytest.mark.parametrize(
+    ("anybodys", "own"),
+    [
+        ("who invented the zip?", "when does our zip come?"),
+        ("translate this text", "write this to my landlord before the meeting"),
+        ("wie alt wird ein Hund", "was muss ich für den Hund noch kaufen"),
+        ("yes", "should we"),
+    ],
+)
+def test_words_of_grammar_tell_what_asks_for_something_of_ones_own(anybodys: str, own: str) -> None:
+    assert leaning.own(anybodys) < 0 < leaning.own(own)
+
+
+def test_only_the_words_at_the_beginning_of_a_prompt_count() -> None:
+    asked = " ".join(f"thing{number}" for number in range(leaning.MOST_WORDS))
+    assert leaning.own(f"{asked} for my own") == leaning.own(asked) == leaning.BIAS
 
 
 def test_a_long_number_that_a_memory_holds_is_known(memory: Memory) -> None:
     for text in ("Postgres listens on 5433.", "The talk is in 2026.", "Six guests at table 12."):
         memory.remember(ME, RememberRequest(text))
     known: list[set[str]] = []
-    signs = reminder.signs
+    holds = reminder._holds
 
-    def recorded(*given: Any) -> dict[str, float]:
-        known.append(set(given[-1]))
-        return signs(*given)
+    def recorded(hit: Any, terms: set[str]) -> bool:
+        known.append(set(terms))
+        return holds(hit, terms)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reminder, "signs", recorded)
+        patch.setattr(reminder, "_holds", recorded)
+        patch.setattr(reminder, "LIKELY", 0.0)
         for prompt in ("what is on 5433", "what happened in 2026", "who sits at table 12"):
             reminder.remind(memory, ME, prompt, "one", frozenset())
     assert "5433" in known[0]
@@ -250,7 +269,7 @@ def test_a_need_is_told_what_helps_and_a_command_of_the_same_words_is_not(memory
 
     asked = "what could I knit for my little brother Hakim that he is able to wear"
     assert "rash from wool" in told(asked)
-    helps = told("what should I ask whoever lives below us about the noise")
+    helps = told("what should we ask whoever lives below us about the noise")
     assert "landlady" in helps
     shown = re.search(r"confidence ([0-9.]+) \((\w+)\)", helps)
     assert shown is not None
@@ -831,7 +850,7 @@ def test_what_asked_the_same_before_is_told_as_no_answer_and_hides_none(memory: 
     asked = "should I deploy today? it's friday"
     answering.answer(ME, event("UserPromptSubmit", "one", prompt=asked))
     assert next(m.text for m in memory.listing(ME)) == asked
-    again = event("UserPromptSubmit", "two", prompt="deploy to prod, it's friday anyway")
+    again = event("UserPromptSubmit", "two", prompt="can I deploy to prod, it's friday anyway")
     told = context(answering.answer(ME, again), "UserPromptSubmit")
     assert rule in told
     assert asked not in told
