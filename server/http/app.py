@@ -365,8 +365,8 @@ def _media_type(headers: Headers) -> str:
 
 
 def _too_large(scope: Scope) -> JSONResponse:
-    """The refusal of a body over MAX_BODY; at /mcp as clients show it, which tell no other one."""
-    if scope["path"] == "/mcp":
+    """The refusal of a body over MAX_BODY; of a message to /mcp in the form that clients show."""
+    if scope["method"] == "POST" and scope["path"] == "/mcp":
         return JSONResponse(messages.too_long_body(MAX_BODY), 413)
     return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")
 

@@ -485,6 +485,7 @@ export const WORDS = {
   "through.ring": "Pflege",
   "through.repeat": "eine Wiederholung",
   "through.sync": "einen anderen Rechner",
+  "through.salvage": "eine Rettung",
   "code.offline": "Die Engine antwortet nicht.",
   "code.invalid_input": "Die Eingabe ist nicht zulässig.",
   "code.too_large": "Es ist zu groß.",

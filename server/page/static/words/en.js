@@ -485,6 +485,7 @@ export const WORDS = {
   "through.ring": "upkeep",
   "through.repeat": "a repeat",
   "through.sync": "another machine",
+  "through.salvage": "a salvage",
   "code.offline": "The engine does not answer.",
   "code.invalid_input": "What was given is not allowed.",
   "code.too_large": "It is too large.",
