@@ -182,8 +182,14 @@ class Forgetter:
     def forget_elsewhere(
         self, who: Identity, ids: Sequence[str], reason: str, never_again: bool
     ) -> None:
-        """Forget *ids* because another machine did, for that *reason*; raises as forget does."""
-        self.forget(who, ids, reason=reason, never_again=never_again, confirm=True)
+        """Forget *ids* because another machine did, for that *reason*; raises as forget does.
+
+        What says the same here goes with them, for no reason of the other machine's: it does not
+        know of them, and has to be told.
+        """
+        again = [memory.id for memory in self._said_again(self._chosen(who, ids))]
+        for each, why in ((again, ""), (ids, reason)):
+            self.forget(who, each, reason=why, never_again=never_again, confirm=True, repeats=None)
 
     def clear(self, who: Identity, ids: Sequence[str]) -> int:
         """Forget *ids*, oldest first, all of *who*, without tombstones; how many were forgotten.

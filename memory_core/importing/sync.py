@@ -242,8 +242,8 @@ class _Sync:
         after = 0 if lost or not own else int(self.state.get("after", 0))
         last = self._store.journal.last()
         changed, gone, erased = self._since(after, last, "" if lost else self._of)
-        for batch in _batches(self._lines(changed, gone)):
-            name = self._folder.next_name(own)
+        for number, batch in enumerate(_batches(self._lines(changed, gone))):
+            name = self._folder.next_name(own, fresh=lost and not number)
             self._save(writing=name)
             own[name] = self._folder.append(self.machine, name, batch)
             self.report.sent += sum("text" in each for each in batch)

@@ -12,6 +12,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 from memory_core.errors import InvalidInput, StorageError
@@ -53,13 +54,17 @@ class SyncFolder:
 
     # Writing
 
-    def next_name(self, own: Mapping[str, int]) -> str:
-        """The file that the next lines go to, of files of the sizes *own*."""
+    def next_name(self, own: Mapping[str, int], *, fresh: bool) -> str:
+        """The file that the next lines go to, of files of the sizes *own*; a new one if *fresh*.
+
+        No name is given twice, also when all files were deleted: others read on where a file of the
+        same name ended.
+        """
         last = max(own, default="")
-        if last and own[last] < SEGMENT_BYTES:
+        if last and own[last] < SEGMENT_BYTES and not fresh:
             return last
-        number = int(last.partition(".")[0]) + 1 if last else 1
-        return f"{number:06}.jsonl"
+        number = int(last[:6]) + 1 if last else 1
+        return f"{number:06}-{token_hex(4)}.jsonl"
 
     def append(self, machine: str, name: str, records: Sequence[Mapping[str, Any]]) -> int:
         """Append *records* to a file of *machine*, on the disk; its size then.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from contextlib import ExitStack
@@ -272,6 +273,45 @@ def test_a_file_that_was_lost_is_written_again(one: Memory, two: Memory, shared:
     assert len(state(two)) == 1
 
 
+def test_the_same_words_go_on_both_machines_when_one_forgets_them(
+    one: Memory, two: Memory, shared: Path
+) -> None:
+    """The machine that forgot had not heard of the other one's memory, and is told that it went."""
+    ids = {memory: said(memory, "The spare key is in the blue tin.") for memory in (one, two)}
+    first, second = sorted((one, two), key=ids.__getitem__)  # the lower id stands for both
+    first.sync(ME, str(shared))
+    first.forget(ME, ids=[ids[first]], never_again=False, confirm=True)
+    second.sync(ME, str(shared))
+    settle(shared, first, second)
+    assert state(first) == state(second) == {}
+
+
+@pytest.mark.parametrize("lost", ["all", "its own", "the bytes", "the end"])
+def test_what_was_written_again_is_read_from_its_beginning(
+    one: Memory, two: Memory, shared: Path, lost: str
+) -> None:
+    """Of a file that is longer than the one that was lost, others must not read the end alone."""
+    said(two, "The ladder leans on the shed.")
+    rent = said(one, "The rent is 900 euros.")
+    diary = said(one, "A quarrel with Tom on Sunday.")
+    settle(shared, one, two)
+    said(one, "The rent is 980 euros.", replaces=rent)
+    one.forget(ME, ids=[diary], confirm=True)
+    one.amend(ME, said(one, "Karl's birthday is on 4 May."), tags=["family"])
+    if lost == "all":
+        for place in shared.iterdir():
+            shutil.rmtree(place)
+    else:
+        (own,) = (path for path in shared.rglob("*.jsonl") if b"The rent" in path.read_bytes())
+        if lost == "its own":
+            own.unlink()
+        else:
+            own.write_bytes(own.read_bytes()[:-30] if lost == "the end" else b"")
+    settle(shared, one, two)
+    assert state(one) == state(two)
+    assert len(state(two)) == 4
+
+
 def test_a_copied_memory_takes_a_machine_id_of_its_own(
     one: Memory, shared: Path, open_memory: OpenMemory, tmp_path: Path
 ) -> None:
@@ -355,7 +395,12 @@ def test_an_undone_sync_of_a_decision_holds_on_both(
 TEXTS = ("the key is in the tin", "ana likes trains", "the ferry leaves at nine", "ben is tall")
 STEPS = st.tuples(
     st.integers(0, 2),
-    st.sampled_from(("say", "say", "tag", "pin", "retire", "replace", "forget", "sync", "undo")),
+    st.sampled_from(
+        (
+            *("say", "say", "tag", "pin", "retire", "replace", "forget", "undo"),
+            *("sync", "sync", "empty", "cut"),
+        )
+    ),
     st.integers(0, 20),
 )
 
@@ -367,6 +412,12 @@ def act(memory: Memory, what: str, number: int, shared: Path, kept: dict[str, st
     )
     if what == "sync":
         memory.sync(ME, str(shared))
+    elif what == "empty":
+        for place in shared.iterdir():
+            shutil.rmtree(place)
+    elif what == "cut":
+        for path in sorted(shared.rglob("*.jsonl"))[-1:]:
+            os.truncate(path, path.stat().st_size * number // 21)
     elif what == "say" or not own:
         receipt = memory.remember(ME, RememberRequest(TEXTS[number % len(TEXTS)]))
         if receipt.status == "stored":
@@ -396,7 +447,7 @@ def act(memory: Memory, what: str, number: int, shared: Path, kept: dict[str, st
                     return  # it was undone, or changed since
 
 
-@settings(max_examples=6)
+@settings(max_examples=12)
 @given(steps=st.lists(STEPS, min_size=4, max_size=24), machines=st.sampled_from((2, 3)))
 def test_machines_that_change_everything_at_once_come_to_the_same(
     steps: list[tuple[int, str, int]], machines: int
