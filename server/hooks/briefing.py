@@ -28,7 +28,8 @@ DAYS = 14
 WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 3, 5, 2, 2
 """Memories of each part, at most."""
 MORE = 10
-"""Wishes, and what is known of the user, where there is room behind all other parts."""
+"""The same of what is due, wishes, and what is known of the user, where there is room behind all
+other parts."""
 _CHARS = 150
 """Of one memory."""
 OPEN_DAYS = 30
@@ -40,7 +41,11 @@ _OPEN = re.compile(
     r"|(?:have|need|want) to (?:decide|choose|settle)|not (?:yet )?(?:decided|settled)"
     r"|haven't (?:decided|settled)|open (?:question|point|decision)"
     r"|noch (?:offen|nicht (?:entschieden|geklärt))|müssen (?:\w+ ){0,4}(?:entscheiden|klären)"
-    r"|unentschieden|offene (?:frage|entscheidung))",
+    r"|unentschieden|offene (?:frage|entscheidung))"
+    r"|(?:\bnot|n't) (?:really |quite )?(?:sure|certain|clear|know) (?:yet )?(?:whether|if|which)\b"
+    r"|\b(?:unsure|wondering|considering|discussing) (?:whether|if)\b|\btorn between\b"
+    r"|\b(?:wissen|weiß|weiss)(?: \w+){0,3} nicht(?: \w+){0,2},? (?:ob|welche[mnrs]?)\b"
+    r"|\büberlegen?(?: \w+){0,2},? ob\b|\b(?:unsicher|nicht sicher),? (?:ob|welche[mnrs]?)\b",
     re.IGNORECASE,
 )
 
@@ -63,21 +68,29 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
     brief = memory.brief(who, tag, session, (first.isoformat(), last.isoformat()))
     lately = (pair for pair in brief.doubts if _is_lately(pair.newer, now))
     doubted, due = [pair.older for pair in lately], [each for _, each in brief.due]
+    settled = [each for each in brief.profile if not _OPEN.search(each.text)]
+    later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
+    later = _since(due, brief.recent) | later
+    coming = [
+        (f"[due {day}] {each.id}", [_naming(day, each)])
+        for day, each in sorted(brief.due, key=lambda pair: pair[1].id in later)
+    ]
     parts = [
         *_listed("wish", brief.wishes, WISHES, _wishing),
-        *_listed("profile", brief.profile, PROFILE),
-        *((f"[due {day}] {each.id}", [_naming(day, each)]) for day, each in brief.due[:DUE]),
+        *_listed("profile", settled, PROFILE),
+        *coming[:DUE],
         *_last(brief),
         *_listed("open", _open(brief.recent, now), OPEN),
         *_listed(
             "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
         ),
+        *coming[DUE:MORE],
         *_listed("wish", brief.wishes, MORE, _wishing),  # what is told already is not told again
-        *_listed("profile", brief.profile, MORE),
+        *_listed("profile", settled, MORE),
     ]
-    later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
     text, ids = _fitting(parts, later)
-    return Briefing(text, ids, [id for id in ids if id in later])
+    doubtful = {pair.older.id for pair in brief.doubts}
+    return Briefing(text, ids, [id for id in ids if id in doubtful])
 
 
 Part = tuple[str, list[str]]
@@ -138,6 +151,25 @@ def _open(recent: Sequence[MemoryRecord], now: float) -> Iterator[MemoryRecord]:
             yield each
 
 
+def _since(due: Sequence[MemoryRecord], recent: Sequence[MemoryRecord]) -> dict[str, str]:
+    """What was said last of each of *due* since it was noted, by its id: it may be done.
+
+    *recent* is sorted, the newest first. Of two that are due none tells of the other one.
+    """
+    going = {each.id for each in due}
+    others = [
+        (each, frozenset(content_words(each.text))) for each in recent if each.id not in going
+    ]
+    found: dict[str, str] = {}
+    for each in due:
+        said = frozenset(content_words(each.text))
+        for other, words in others:
+            if other.occurred_at > each.occurred_at and _settles(said, words):
+                found[each.id] = f"since then: {other.text}"
+                break
+    return found
+
+
 def _settles(asked: frozenset[str], said: frozenset[str]) -> bool:
     """True when both share two words or more, and half of those of the shorter one."""
     shared = len(asked & said)
@@ -151,7 +183,7 @@ def _is_lately(memory: MemoryRecord, now: float) -> bool:
 def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list[str]]:
     """Those of *parts* that fit, the first ones first, each memory once.
 
-    With what was said *later* and puts a memory in doubt, by its id.
+    With what was said *later* of a memory, by its id.
     """
     body: list[str] = []
     ids: list[str] = []

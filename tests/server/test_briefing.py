@@ -103,12 +103,79 @@ def test_what_is_due_within_fourteen_days_is_told(memory: Memory, days: int, due
     assert (f"[due {day}]" in told(memory)) == due
 
 
-def test_the_next_five_days_on_which_something_is_due_are_told(memory: Memory) -> None:
-    days = [iso(NOW + number * DAY)[:10] for number in range(7)]
+def test_ten_days_on_which_something_is_due_are_told_the_last_ones_behind_all_else(
+    memory: Memory,
+) -> None:
+    days = [iso(NOW + number * DAY)[:10] for number in range(12)]
     for number, day in enumerate(days):
         note(memory, f"Berth number {number} is free from {day}.", HARBOUR, days=20)
+    note(memory, OPEN, HARBOUR, days=9)
     text = told(memory)
-    assert [f"[due {day}]" in text for day in days] == [True] * 5 + [False] * 2
+    places = [text.find(f"[due {day}]") for day in days]
+    assert [place >= 0 for place in places] == [True] * 10 + [False] * 2
+    assert places[:10] == sorted(places[:10])
+    assert places[4] < text.index(OPEN) < places[5]
+
+
+@pytest.mark.parametrize(
+    ("due", "since"),
+    [
+        ("Send the lease to the landlord by 2026-06-02.", "Sent the lease to the landlord."),
+        ("Invoice 2026-041 is due on 2026-06-02.", "Kessler paid invoice 2026-041."),
+        (
+            "Den Mietvertrag an Frau Sund schicken bis 2026-06-02.",
+            "Mietvertrag an Frau Sund abgeschickt.",
+        ),
+    ],
+)
+def test_what_was_said_since_of_what_is_due_is_told_with_it(
+    memory: Memory, due: str, since: str
+) -> None:
+    note(memory, due, days=20)
+    note(memory, DUE, days=20)
+    assert "since then" not in told(memory)
+    note(memory, since, days=2)
+    text = told(memory)
+    assert f"{due}\n> since then: {since}" in text
+    assert text.index(DUE) < text.index(due)  # what may be done comes behind what is not
+
+
+def test_what_was_said_before_of_what_is_due_is_not_told_with_it(memory: Memory) -> None:
+    note(memory, "Sent the lease to the landlord.", days=25)
+    note(memory, "Send the lease to the landlord by 2026-06-02.", days=20)
+    assert "since then" not in told(memory)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We are undecided whether to buy a cargo bike.",
+        "We are not sure whether to use Kafka or RabbitMQ.",
+        "I don't know yet if I take the job in Porto.",
+        "I'm torn between the flat and the house.",
+        "Wir wissen noch nicht, ob wir einen Hund nehmen.",
+        "Ich überlege noch, ob ich nach Graz ziehe.",
+    ],
+)
+def test_what_is_undecided_is_nothing_that_is_known_of_the_user(memory: Memory, text: str) -> None:
+    note(memory, PROFILE, kind="fact")
+    note(memory, text, days=60, kind="fact")
+    found = told(memory)
+    assert PROFILE in found
+    assert text not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't know how to swim.",
+        "We know which doctor we want: Dr. Bauer.",
+        "Ich weiß viel von Ob.",
+    ],
+)
+def test_what_one_does_not_know_is_known_of_the_user(memory: Memory, text: str) -> None:
+    note(memory, text, days=60, kind="fact")
+    assert text in told(memory)
 
 
 @pytest.mark.parametrize(
