@@ -22,7 +22,16 @@ from memory_core.interchange import folder, jsonl
 from memory_core.interchange.folder import SyncFolder
 from memory_core.interchange.found import Problem
 from memory_core.lifecycle import stamps
-from memory_core.records import DERIVED, Change, Identity, Link, MemoryRecord, is_id, new_id
+from memory_core.records import (
+    DERIVED,
+    Change,
+    Identity,
+    Link,
+    MemoryRecord,
+    content_hash,
+    is_id,
+    new_id,
+)
 from memory_core.remember import merge
 from memory_core.storage.backup import copies
 from memory_core.storage.journal.journal import Transaction
@@ -187,6 +196,12 @@ class _Sync:
     def _memory(self, record: Mapping[str, Any]) -> None:
         if not is_id(str(record.get("id", ""))):
             raise InvalidInput("a memory without id", "sync the machine that wrote it again")
+        text, written = record.get("text"), record.get("content_hash")
+        if written and isinstance(text, str) and written != content_hash(text):
+            raise InvalidInput(
+                f"the text of {record['id']} is not the one that its machine wrote",
+                "delete this file, and sync that machine again",
+            )
         receipt = self._importer.synced(self._who, record, self._of)
         self.report.counts[receipt.status] += 1
         if receipt.replaced:

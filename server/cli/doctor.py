@@ -134,9 +134,12 @@ def _unreadable(directory: Path, reason: str | None) -> Check:
 
 
 def _pause(directory: Path) -> list[Check]:
-    """That the hooks are paused, which somebody may have forgotten; nothing when they are not."""
+    """That the hooks are paused, which somebody may have forgotten; nothing when they are not.
+
+    What nobody may read is named by another check, and says nothing of a pause.
+    """
     end = pause.until(str(directory), time.time())
-    if end is None:
+    if end is None or not os.access(directory, os.R_OK | os.X_OK):
         return []
     until = "without an end" if end == math.inf else f"until {iso(end)}"
     detail = f"hooks are paused {until}: they capture and tell nothing"

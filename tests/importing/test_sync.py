@@ -263,6 +263,23 @@ def test_a_torn_line_waits_and_a_bad_one_is_named(
     assert set(state(two)) == set(state(one))
 
 
+def test_a_text_that_was_changed_on_the_way_is_named_and_not_taken(
+    one: Memory, two: Memory, shared: Path
+) -> None:
+    said(one, "The peony is magenta.")
+    said(one, "Ana prefers the train to flying.")
+    one.sync(ME, str(shared))
+    (path,) = shared.rglob("*.jsonl")
+    path.write_bytes(path.read_bytes().replace(b"magenta", b"magexta", 1))
+    report = two.sync(ME, str(shared))
+    assert (report.counts["stored"], report.problem_count) == (1, 1)
+    assert "is not the one that its machine wrote; delete this file" in report.problems[0]
+    path.unlink()
+    settle(shared, one, two)
+    assert state(one) == state(two)
+    assert len(state(two)) == 2
+
+
 def test_a_file_that_was_lost_is_written_again(one: Memory, two: Memory, shared: Path) -> None:
     said(one, "The spare key is in the blue tin.")
     settle(shared, one)

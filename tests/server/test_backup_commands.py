@@ -167,6 +167,15 @@ def test_doctor_says_that_the_folder_cannot_be_read(tmp_path: Path) -> None:
     assert (found.status, bool(found.fix)) == ("failing", True)
 
 
+def test_doctor_says_nothing_of_a_pause_in_a_folder_that_it_may_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hooks-paused.json").mkdir()
+    assert [check.name for check in doctor._pause(tmp_path)] == ["pause"]
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert doctor._pause(tmp_path) == []
+
+
 def test_doctor_names_setup_when_the_weights_are_missing(tmp_path: Path) -> None:
     found = doctor._weights(Settings(data_dir=tmp_path, model_dir=tmp_path / "none"))
     assert found.status == "degraded"

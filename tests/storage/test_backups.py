@@ -16,7 +16,7 @@ import pytest
 
 from memory_core import runtime
 from memory_core.config import Settings
-from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
+from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, ReadOnly, StorageError
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity, MemoryRecord, to_fields
@@ -238,6 +238,17 @@ def test_a_backup_that_finds_no_room_leaves_nothing(
         backup.create(store, tmp_path / "copy", lambda: NOW)
     assert (tmp_path / "copy").exists() is was_there
     assert not was_there or list((tmp_path / "copy").iterdir()) == []
+
+
+def test_a_journal_that_could_only_be_read_says_that_the_program_has_to_start_again(
+    store: Path,
+) -> None:
+    journal = opened(store, read_only=True)
+    try:
+        with pytest.raises(ReadOnly, match="start this program again"):
+            put(journal, 9)
+    finally:
+        journal.close()
 
 
 def test_a_journal_opened_for_reading_changes_no_byte(store: Path) -> None:

@@ -13,7 +13,8 @@ from memory_core.errors import (
     ReadOnly,
     StorageError,
 )
-from memory_core.storage.errors import from_errno, not_allowed
+from memory_core.storage.errors import from_errno
+from memory_core.storage.ownership import foreign, remedy
 
 RESTORE = "restore a backup into an empty folder: `anamnesis restore BACKUP --data-dir DIR`"
 SALVAGE = "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server running"
@@ -54,5 +55,14 @@ def closed() -> StorageError:
 
 
 def unwritable(directory: Path) -> ReadOnly:
-    """The error of a write where only reading is possible."""
-    return not_allowed("the data directory cannot be written", directory)
+    """The error of a write where the journal could only be opened for reading, which lasts."""
+    if whose := foreign(directory):
+        return ReadOnly(
+            f"the data directory cannot be written: {whose}",
+            f"run {remedy(directory)} and start this program again, or choose another directory",
+        )
+    return ReadOnly(
+        "the data directory cannot be written",
+        "give this user write access to the data directory and start this program again, or "
+        "choose another",
+    )
