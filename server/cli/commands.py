@@ -21,6 +21,7 @@ from server.cli.grammar import (
     ERASE_SECONDS,
     MEMORY_ID,
     READY_SECONDS,
+    STORING_SECONDS,
     command,
     on_a_terminal,
     with_memory,
@@ -55,7 +56,7 @@ _ENOUGH_TOKENS = 1_000_000
     "--replaces", default="", type=MEMORY_ID, metavar="ID", help="The memory that this corrects."
 )
 @click.option("--again", is_flag=True, help="Store it even if it was forgotten before.")
-@with_memory(ready=True, begins=True)
+@with_memory(ready=STORING_SECONDS, begins=True)
 def remember(
     memory: Memory,
     who: Identity,

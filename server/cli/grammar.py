@@ -28,6 +28,8 @@ CLIENT = "command line"
 """The client that memories stored here name."""
 READY_SECONDS = 60.0
 """How long a command waits for the model; without it recall is lexical and vectors come later."""
+STORING_SECONDS = 5.0
+"""The same of `remember`: what is not stored yet is lost when the command is ended."""
 ERASE_SECONDS = 30.0
 """How long forget and clear wait for a server that is erasing what they deleted."""
 
@@ -187,13 +189,13 @@ def command(
 
 
 def with_memory(
-    *, ready: bool, begins: bool = False
+    *, ready: bool | float, begins: bool = False
 ) -> Callable[[Callable[Concatenate[Memory, Identity, P], Outcome]], Callable[P, Outcome]]:
     """Open the memory for a command and pass it with the identity of the settings.
 
-    *ready* waits up to READY_SECONDS for the model first. A command that *begins* a memory makes
-    the folder of --data-dir; for any other one there must be a memory in it: a name that is
-    mistyped would be an empty one. A running engine does the command, see
+    *ready* waits up to READY_SECONDS for the model first, or up to so many seconds. A command that
+    *begins* a memory makes the folder of --data-dir; for any other one there must be a memory in
+    it: a name that is mistyped would be an empty one. A running engine does the command, see
     ask_engine.COMMANDS: it may run in a thread of another process, so it reads, asks and shows
     progress through its `place`.
     """
@@ -210,7 +212,7 @@ def with_memory(
             with place.get().memory(call) as memory:
                 invocation.take_over(memory, call.settings, SPOOL_SECONDS)
                 if ready:
-                    memory.wait_ready(READY_SECONDS)
+                    memory.wait_ready(READY_SECONDS if ready is True else ready)
                 whole = _with_whole_ids(memory, call.who, given)
                 return run(memory, call.who, *args, **whole)
 

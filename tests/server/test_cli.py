@@ -20,7 +20,7 @@ import server.__main__
 from memory_core.records import MemoryRecord, Recollection
 from memory_core.remember import commit
 from server import __version__
-from server.cli import invocation, main, people
+from server.cli import grammar, invocation, main, people
 from server.http.tokens import Tokens
 from server.protocol import structure
 
@@ -62,6 +62,17 @@ def test_remember_and_recall_as_json(run: Any, fake: Any) -> None:
     assert code == 0
     assert json.loads(out)["memories"][0]["id"] == stored["id"]
     assert fake.calls[-1][1]["k"] == 3
+
+
+def test_what_is_to_be_stored_waits_less_for_a_model_than_a_question_does(
+    run: Any, fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(type(fake), "wait_ready", lambda self, seconds: waited.append(seconds))
+    assert run("remember", "the tea is in the tin")[0] == 0
+    assert run("recall", "where is the tea?")[0] == 0
+    assert waited == [grammar.STORING_SECONDS, grammar.READY_SECONDS]
+    assert grammar.STORING_SECONDS <= 5.0
 
 
 def test_recall_is_readable_and_steers_no_terminal(run: Any, fake: Any) -> None:
