@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from memory_core.consolidate.summaries import _sharing_words
 from memory_core.errors import NotFound
 from memory_core.lifecycle.topics import label_from
 from memory_core.link_kinds import DOUBTS, KEPT_BOTH
-from memory_core.records import Change, Identity
+from memory_core.records import Change, Identity, MemoryRecord
 from memory_core.text.names.entities import entities
 from tests.views import view_of
 
@@ -114,6 +115,20 @@ def test_german_words_of_grammar_make_no_cluster_for_a_model_of_english(
     made = [set(s.derived_from) for s in world.run().summaries if world[s.id].kind == "summary"]
     assert len(made) == (1 if english else 2)
     assert any(set(cats) <= sources for sources in made)
+
+
+def test_one_german_text_of_two_is_enough_to_ask_for_a_word_that_both_share() -> None:
+    texts = (
+        "Wir haben eine Katze namens Mogli.",
+        "Mogli schnurrt.",
+        "Tobias schnarcht.",
+        "Lisa snores.",
+    )
+    linked = _sharing_words([MemoryRecord(id="", text=text) for text in texts])
+    assert linked(0, 1)
+    assert not linked(0, 2)
+    assert not linked(2, 0)
+    assert linked(2, 3)  # of neither it is known that the model cannot read it
 
 
 def test_nothing_of_another_owner_is_changed(world: Any) -> None:

@@ -280,6 +280,29 @@ def test_a_text_that_was_changed_on_the_way_is_named_and_not_taken(
     assert len(state(two)) == 2
 
 
+def test_a_line_without_a_hash_is_taken_and_one_without_a_text_is_named(
+    one: Memory, two: Memory, shared: Path
+) -> None:
+    said(one, "The peony is magenta.")
+    one.sync(ME, str(shared))
+    (path,) = shared.rglob("*.jsonl")
+    (line,) = path.read_text("utf-8").splitlines()
+    record = json.loads(line)
+    hashed = record.pop("content_hash")
+    odd = {**record, "id": "0" * 20, "text": 5, "content_hash": hashed}
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in (record, odd)), "utf-8")
+    report = two.sync(ME, str(shared))
+    assert (report.counts["stored"], report.problem_count) == (1, 1)
+    assert set(state(two)) == {record["id"]}
+
+
+def test_what_is_sent_later_goes_to_the_same_file(one: Memory, shared: Path) -> None:
+    for text in ("The peony is magenta.", "Ana prefers the train to flying."):
+        said(one, text)
+        settle(shared, one)
+    assert len(files(shared)) == 1
+
+
 def test_a_file_that_was_lost_is_written_again(one: Memory, two: Memory, shared: Path) -> None:
     said(one, "The spare key is in the blue tin.")
     settle(shared, one)

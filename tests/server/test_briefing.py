@@ -140,6 +140,20 @@ def test_what_was_said_since_of_what_is_due_is_told_with_it(
     assert text.index(DUE) < text.index(due)  # what may be done comes behind what is not
 
 
+def test_what_was_said_since_is_no_doubt_and_another_due_day_is_nothing_said_since(
+    memory: Memory,
+) -> None:
+    first = note(memory, "Send the lease to the landlord by 2026-06-02.", days=20)
+    second = note(memory, "Sign the lease of the landlord by 2026-06-05.", days=10)
+    note(memory, "The chandler has new ropes.", days=2)
+    assert "since then" not in told(memory)
+    note(memory, "Sent the lease to the landlord.", days=2)
+    made = briefing.briefing(memory, ME, HARBOUR, "new", NOW)
+    assert made.text.count("since then: Sent the lease") == 2
+    assert {first, second} <= set(made.ids)
+    assert made.doubtful == []
+
+
 def test_what_was_said_before_of_what_is_due_is_not_told_with_it(memory: Memory) -> None:
     note(memory, "Sent the lease to the landlord.", days=25)
     note(memory, "Send the lease to the landlord by 2026-06-02.", days=20)

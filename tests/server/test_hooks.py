@@ -197,6 +197,10 @@ def test_words_of_grammar_tell_what_asks_for_something_of_ones_own(anybodys: str
     assert leaning.own(anybodys) < 0 < leaning.own(own)
 
 
+def test_words_of_grammar_are_no_words_for_things() -> None:
+    assert leaning.plain("When do we paint the zip?") == {"when", "do", "we", "the"}
+
+
 def test_only_the_words_at_the_beginning_of_a_prompt_count() -> None:
     asked = " ".join(f"thing{number}" for number in range(leaning.MOST_WORDS))
     assert leaning.own(f"{asked} for my own") == leaning.own(asked) == leaning.BIAS
